@@ -1,0 +1,43 @@
+# `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo deps test check bench sim sim-mutants bars
+
+CARGO ?= cargo
+SEEDS ?= 2000
+MUTANT_SEEDS ?= 500
+
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+# Building first shows progress; the second call then starts without cargo's own lines.
+demo: ## Show durable work surviving a crash, in a minute
+	@$(CARGO) build -p onward-cli
+	@$(CARGO) run -q -p onward-cli -- demo
+
+deps: ## Install the Debian packages that the tests need, if any is missing
+	@sh scripts/deps.sh
+
+test: deps ## Run all that must hold: format, lints, tests, simulation, mutants
+	@SEEDS=$(SEEDS) MUTANT_SEEDS=$(MUTANT_SEEDS) CARGO='$(CARGO)' bash scripts/test.sh
+
+check: ## Check format, lints and the repository's own rules, without running tests
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@$(CARGO) run -q -p xtask -- tidy
+
+bench: ## Measure the life of an execution with 64 callers
+	@$(CARGO) build --release -p onward-cli
+	@$(CARGO) run --release -q -p onward-cli -- bench lifecycle --callers 64
+
+sim: ## Run the engine in a broken world, SEEDS=2000 times
+	@$(CARGO) build -p onward-sim
+	@$(CARGO) run -q -p onward-sim -- --seeds $(SEEDS)
+
+sim-mutants: ## Plant faults in the engine; the simulation must find each one
+	@$(CARGO) build -p onward-sim
+	@$(CARGO) run -q -p onward-sim -- --mutants --seeds $(MUTANT_SEEDS)
+
+bars: ## Measure every scenario and compare it with its bar
+	@$(CARGO) build --release -p onward-cli
+	@$(CARGO) run --release -q -p onward-cli -- bench all

@@ -1,0 +1,79 @@
+//! What keeps a benchmark from giving a figure.
+
+use onward_core::{Rejection, Stop};
+use onward_store::ErrorKind;
+
+/// A benchmark that could not be run, or whose figures mean nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The store URL is not one that a benchmark can use.
+    #[error("{0}")]
+    Url(String),
+    /// An option has no meaning for the scenario.
+    #[error("{0}")]
+    Option(String),
+    /// Too much of the work failed for the figures to mean anything.
+    #[error("the run is void: only {:.1} % of the work succeeded; first failure: {first}", .ratio * 100.0)]
+    Void {
+        /// The part that succeeded.
+        ratio: f64,
+        /// Why the first failure happened.
+        first: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] onward_store::Error),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] onward_engine::Error),
+    /// The rules refused what the benchmark prepared.
+    #[error("the rules refused prepared work: {0}")]
+    Refused(#[from] Rejection),
+    /// The operating system failed.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+    /// Another process of the benchmark did not do its part.
+    #[error("a child process {0}")]
+    Child(String),
+    /// A promise of the engine was broken while it was measured.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Error {
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "invalid_store_url",
+            Self::Option(_) => "invalid_argument",
+            Self::Void { .. } => "bench_void",
+            Self::Store(error) => error.kind().code(),
+            Self::Engine(error) => error.code(),
+            Self::Refused(rejection) => rejection.code(),
+            Self::System(_) => ErrorKind::Unavailable.code(),
+            Self::Child(_) => "bench_child",
+            Self::Broken(_) => "bench_broken",
+        }
+    }
+
+    /// What the caller can do.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "use `sqlite:PATH`, or `memory:` for a scenario that needs one process only",
+            Self::Option(_) => "leave the option out, or choose another scenario",
+            Self::Void { .. } => "look at the first failure; a full disk or a stopped machine are the usual reasons",
+            Self::Engine(error) => error.hint(),
+            Self::Store(_) | Self::System(_) => "check the disk and the directory that the store URL names",
+            Self::Refused(_) | Self::Child(_) | Self::Broken(_) => "report this with the program's log",
+        }
+    }
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Refuse(rejection) => Self::Refused(rejection),
+            Stop::Need(keys) => Self::Broken(format!("a rule kept asking for records, first {:?}", keys.first())),
+        }
+    }
+}

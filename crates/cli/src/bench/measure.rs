@@ -1,0 +1,109 @@
+//! Time to the microsecond, and what is made of many measurements: medians, spreads, percentiles.
+
+use serde::Serialize;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Measures how long something takes, more finely than the injected clock tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[allow(clippy::disallowed_methods, reason = "the engine's clock ticks in milliseconds; nothing is decided by this")]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+
+    /// In milliseconds, with what lies behind the point.
+    pub(crate) fn millis(self) -> f64 {
+        self.elapsed().as_secs_f64() * 1_000.0
+    }
+}
+
+/// The wall clock that due times are written in, in milliseconds with what lies behind the point.
+#[allow(clippy::disallowed_methods, reason = "lateness is a fraction of a millisecond on the clock of due times")]
+pub(crate) fn wall_millis() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1_000.0
+}
+
+/// The middle of several rounds and how far they lie apart.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let values = sorted(values);
+        Self { median: percentile(&values, 0.5), low: percentile(&values, 0.0), high: percentile(&values, 1.0) }
+    }
+}
+
+/// In ascending order.
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The value that this part of the sorted ones does not exceed; nothing measured is zero.
+pub(crate) fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
+    sorted.get(rank.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}
+
+/// What came of one measured piece of work.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) tried: usize,
+    pub(crate) done: usize,
+    pub(crate) seconds: f64,
+    /// How long each claim took, in milliseconds, where that was asked for.
+    pub(crate) claims: Vec<f64>,
+    /// Why the first failure happened.
+    pub(crate) failure: Option<String>,
+}
+
+impl Tally {
+    /// Adds another piece of the same work.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.done += other.done;
+        self.seconds += other.seconds;
+        self.claims.extend(other.claims);
+        self.failure = self.failure.take().or(other.failure);
+    }
+
+    /// Work done in a second.
+    pub(crate) fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.done as f64 / self.seconds } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let values = sorted(&[4.0, 1.0, 3.0, 2.0, 5.0]);
+        assert_eq!([0.0, 0.5, 0.99, 1.0].map(|part| percentile(&values, part)), [1.0, 3.0, 5.0, 5.0]);
+        assert_eq!(percentile(&[], 0.5), 0.0);
+        assert_eq!(Spread::of(&[2.0, 9.0, 4.0]), Spread { median: 4.0, low: 2.0, high: 9.0 });
+    }
+
+    #[test]
+    fn tallies_add_up() {
+        let mut sum = Tally::default();
+        for failure in [None, Some("first".to_owned()), Some("second".to_owned())] {
+            sum.add(Tally { tried: 3, done: 2, seconds: 0.5, claims: vec![1.0], failure });
+        }
+        assert_eq!((sum.tried, sum.done, sum.claims.len()), (9, 6, 3));
+        assert_eq!((sum.rate(), sum.failure.as_deref()), (4.0, Some("first")));
+    }
+}

@@ -1,0 +1,235 @@
+//! What a scenario found, as one JSON object or as a table for people.
+
+use super::Error;
+use super::measure::{Spread, Tally};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Below this part of successes the figures mean nothing.
+const SUCCESS_MIN: f64 = 0.95;
+
+/// What one scenario found.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) scenario: &'static str,
+    pub(crate) store: String,
+    figures: Vec<(String, Value, &'static str)>,
+    bars: Vec<Bar>,
+    tried: usize,
+    done: usize,
+    failure: Option<String>,
+}
+
+/// One promise and whether it is kept.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Bar {
+    pub(crate) name: String,
+    pub(crate) value: f64,
+    pub(crate) limit: f64,
+    pub(crate) ok: bool,
+    #[serde(skip)]
+    at_least: bool,
+    #[serde(skip)]
+    unit: &'static str,
+}
+
+impl Report {
+    pub(crate) fn new(scenario: &'static str, store: &str) -> Self {
+        Self { scenario, store: store.to_owned(), ..Self::default() }
+    }
+
+    /// A number.
+    pub(crate) fn figure(&mut self, name: &str, value: f64, unit: &'static str) {
+        self.figures.push((name.to_owned(), json!(round(value)), unit));
+    }
+
+    /// A number that was measured in several rounds.
+    pub(crate) fn spread(&mut self, name: &str, values: &[f64], unit: &'static str) -> f64 {
+        let Spread { median, low, high } = Spread::of(values);
+        let value = json!({ "median": round(median), "low": round(low), "high": round(high) });
+        self.figures.push((name.to_owned(), value, unit));
+        median
+    }
+
+    /// All of several numbers.
+    pub(crate) fn list(&mut self, name: &str, values: &[f64], unit: &'static str) {
+        let values: Vec<f64> = values.iter().copied().map(round).collect();
+        self.figures.push((name.to_owned(), json!(values), unit));
+    }
+
+    /// Promises that a value is at least as high as a limit.
+    pub(crate) fn at_least(&mut self, name: &str, value: f64, limit: f64, unit: &'static str) {
+        self.bar(name, value, limit, unit, true, value >= limit);
+    }
+
+    /// Promises that a value is at most as high as a limit.
+    pub(crate) fn at_most(&mut self, name: &str, value: f64, limit: f64, unit: &'static str) {
+        self.bar(name, value, limit, unit, false, value <= limit);
+    }
+
+    fn bar(&mut self, name: &str, value: f64, limit: f64, unit: &'static str, at_least: bool, ok: bool) {
+        let (value, limit) = (round(value), round(limit));
+        self.bars.push(Bar { name: name.to_owned(), value, limit, ok, at_least, unit });
+    }
+
+    /// Counts work towards the success ratio.
+    pub(crate) fn count(&mut self, tally: &Tally) {
+        self.tried += tally.tried;
+        self.done += tally.done;
+        self.failure = self.failure.take().or_else(|| tally.failure.clone());
+    }
+
+    /// The part of all work that succeeded.
+    pub(crate) fn success_ratio(&self) -> f64 {
+        if self.tried == 0 { 1.0 } else { self.done as f64 / self.tried as f64 }
+    }
+
+    /// Declares a run void in which too much failed.
+    pub(crate) fn finish(self) -> Result<Self, Error> {
+        let ratio = self.success_ratio();
+        if ratio < SUCCESS_MIN {
+            let first = self.failure.unwrap_or_else(|| "work was left undone".to_owned());
+            return Err(Error::Void { ratio, first });
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn all_met(&self) -> bool {
+        self.bars.iter().all(|bar| bar.ok)
+    }
+
+    /// The object that `--json` prints.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "scenario": self.scenario,
+            "store": self.store,
+            "figures": self.figures_json(),
+            "bars": self.bars,
+            "success_ratio": round(self.success_ratio()),
+        })
+    }
+
+    fn figures_json(&self) -> Value {
+        let with_unit = |(name, value, unit): &(String, Value, &str)| {
+            let name = if unit.is_empty() { name.clone() } else { format!("{name} ({unit})") };
+            (name, value.clone())
+        };
+        Value::Object(self.figures.iter().map(with_unit).collect())
+    }
+
+    /// The table for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{} on {}\n", self.scenario, self.store);
+        let width = self.figures.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        for (name, value, unit) in &self.figures {
+            let _ = writeln!(text, "  {name:width$}  {} {unit}", readable(value));
+        }
+        let _ = writeln!(text, "  {:width$}  {:.2} %", "success", self.success_ratio() * 100.0);
+        text.push('\n');
+        text.push_str(&bars_table([self]));
+        text
+    }
+}
+
+/// Several reports as one object.
+pub(crate) fn all_json(store: &str, reports: &[Report]) -> Value {
+    let bars: Vec<Bar> = reports
+        .iter()
+        .flat_map(|report| {
+            let named = |bar: &Bar| Bar { name: format!("{}: {}", report.scenario, bar.name), ..bar.clone() };
+            report.bars.iter().map(named)
+        })
+        .collect();
+    let figures: Map<String, Value> =
+        reports.iter().map(|report| (report.scenario.to_owned(), report.figures_json())).collect();
+    let success = reports.iter().map(Report::success_ratio).fold(1.0, f64::min);
+    json!({ "scenario": "all", "store": store, "figures": figures, "bars": bars, "success_ratio": round(success) })
+}
+
+/// One line for each bar.
+pub(crate) fn bars_table<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
+    let mut rows = vec![["scenario", "bar", "value", "limit", "ok"].map(str::to_owned)];
+    for report in reports {
+        rows.extend(report.bars.iter().map(|bar| {
+            let (sign, ok) = (if bar.at_least { "≥" } else { "≤" }, if bar.ok { "yes" } else { "NO" });
+            let value = format!("{} {}", number(bar.value), bar.unit);
+            let limit = format!("{sign} {} {}", number(bar.limit), bar.unit);
+            [report.scenario.to_owned(), bar.name.clone(), value.trim_end().to_owned(), limit.trim_end().to_owned(), ok.to_owned()]
+        }));
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    let mut text = String::new();
+    for [scenario, bar, value, limit, ok] in &rows {
+        let [a, b, c, d] = widths;
+        let _ = writeln!(text, "  {scenario:a$}  {bar:b$}  {value:>c$}  {limit:>d$}  {ok}");
+    }
+    text
+}
+
+fn readable(value: &Value) -> String {
+    let part = |name: &str| number(value[name].as_f64().unwrap_or(0.0));
+    match value {
+        Value::Number(n) => number(n.as_f64().unwrap_or(0.0)),
+        Value::Array(many) => many.iter().map(readable).collect::<Vec<_>>().join(" "),
+        _ => format!("{} ({} to {})", part("median"), part("low"), part("high")),
+    }
+}
+
+/// Three digits that mean something.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        small if small < 10.0 => format!("{value:.2}"),
+        middle if middle < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// Keeps JSON readable: more than four digits behind the point is noise.
+fn round(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let mut report = Report::new("lifecycle", "memory:");
+        report.spread("engine", &[100.0, 120.0, 90.0], "/s");
+        report.at_least("engine / raw", 0.65, 0.7, "");
+        report.at_most("rows of a submit", 4.0, 4.0, "");
+        report.count(&Tally { tried: 100, done: 96, ..Tally::default() });
+        report
+    }
+
+    #[test]
+    fn the_object_has_the_promised_shape() {
+        let json = report().json();
+        assert_eq!(json["scenario"], "lifecycle");
+        assert_eq!(json["figures"]["engine (/s)"]["median"], 100.0);
+        assert_eq!(json["bars"][0], json!({"name": "engine / raw", "value": 0.65, "limit": 0.7, "ok": false}));
+        assert_eq!(json["success_ratio"], 0.96);
+        assert!(!report().all_met());
+        let all = all_json("memory:", &[report(), report()]);
+        assert_eq!(all["bars"].as_array().map(Vec::len), Some(4));
+        assert_eq!(all["bars"][3]["name"], "lifecycle: rows of a submit");
+    }
+
+    #[test]
+    fn the_table_names_every_bar() {
+        let text = report().text();
+        assert!(text.contains("engine   100 (90.0 to 120) /s"), "{text}");
+        assert!(text.contains("engine / raw") && text.contains("≥ 0.70") && text.contains("NO"), "{text}");
+    }
+
+    #[test]
+    fn a_run_with_too_many_failures_is_void() {
+        assert!(report().finish().is_ok());
+        let mut failing = report();
+        failing.count(&Tally { tried: 10, done: 0, failure: Some("disk".into()), ..Tally::default() });
+        assert!(matches!(failing.finish(), Err(Error::Void { first, .. }) if first == "disk"));
+    }
+}

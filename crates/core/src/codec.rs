@@ -1,0 +1,79 @@
+//! How records become bytes and come back: readable JSON with a format number, raw bytes for payloads.
+//!
+//! Old formats decode for ever. Bytes of a newer format, or bytes that make no sense, decode to
+//! [`Record::Unreadable`], which no rule rewrites.
+
+use crate::record::Record;
+use crate::{Event, Key};
+use bytes::Bytes;
+use serde::Serialize;
+
+/// A record's body.
+#[must_use]
+pub fn encode(record: &Record) -> Bytes {
+    match record {
+        Record::Execution(record) => json(record),
+        Record::Attempt(record) => json(record),
+        Record::Idempotency(record) => json(record),
+        Record::LaneMaster(record) => json(record),
+        Record::LaneCopy(record) => json(record),
+        Record::Class(record) => json(record),
+        Record::Outbox(record) => json(record),
+        Record::Message(record) => json(record),
+        Record::Inbox(record) => json(record),
+        Record::Payload(bytes) | Record::Dead(bytes) | Record::Unreadable(bytes) => bytes.clone(),
+    }
+}
+
+/// An event's body.
+#[must_use]
+pub fn encode_event(event: &Event) -> Bytes {
+    json(event)
+}
+
+/// An event from its body; `None` when a newer version wrote it.
+#[must_use]
+pub fn decode_event(body: &[u8]) -> Option<Event> {
+    serde_json::from_slice(body).ok()
+}
+
+/// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case.
+fn json<T: Serialize>(value: &T) -> Bytes {
+    serde_json::to_vec(value).map(Bytes::from).unwrap_or_default()
+}
+
+/// A record from its key and body.
+#[must_use]
+pub fn decode(key: &Key, body: &Bytes) -> Record {
+    let read = match key {
+        Key::Execution(_) => serde_json::from_slice(body).map(Record::Execution),
+        Key::Attempt(..) => serde_json::from_slice(body).map(Record::Attempt),
+        Key::Idempotency(..) => serde_json::from_slice(body).map(Record::Idempotency),
+        Key::LaneMaster(..) => serde_json::from_slice(body).map(Record::LaneMaster),
+        Key::LaneCopy(..) => serde_json::from_slice(body).map(Record::LaneCopy),
+        Key::Class(..) => serde_json::from_slice(body).map(Record::Class),
+        Key::Outbox(..) => serde_json::from_slice(body).map(Record::Outbox),
+        Key::Message(..) => serde_json::from_slice(body).map(Record::Message),
+        Key::Inbox(..) => serde_json::from_slice(body).map(Record::Inbox),
+        Key::Payload(..) => Ok(Record::Payload(body.clone())),
+        Key::Dead(..) => Ok(Record::Dead(body.clone())),
+    };
+    read.unwrap_or_else(|_| Record::Unreadable(body.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PartitionId;
+
+    #[test]
+    fn a_newer_format_is_unreadable_and_its_bytes_are_kept() {
+        let key = Key::Outbox(PartitionId(1), PartitionId(2));
+        let old = Bytes::from_static(br#"{"v":1,"first":3,"next":4}"#);
+        assert!(matches!(decode(&key, &old), Record::Outbox(_)));
+        let newer = Bytes::from_static(br#"{"v":2,"first":3,"next":4}"#);
+        assert_eq!(decode(&key, &newer), Record::Unreadable(newer.clone()));
+        assert_eq!(encode(&decode(&key, &newer)), newer);
+        assert!(matches!(decode(&key, &Bytes::from_static(b"{")), Record::Unreadable(_)));
+    }
+}

@@ -1,0 +1,254 @@
+//! Every input the system accepts: the table of contents of the rules.
+
+use crate::record::{LaneSettings, Message};
+use crate::{
+    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId,
+    Payload, Policy, Share, Span, TagKey, TagValue, WorkerName,
+};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// A command to one partition. Everything a rule cannot know by itself comes with it: ids, seeds, the caller's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Accept a new execution.
+    Submit(Box<Submit>),
+    /// Give a ready execution to a worker.
+    Claim(Claim),
+    /// Extend a lease.
+    Renew(Renew),
+    /// End an execution well.
+    Complete(Complete),
+    /// End an attempt badly; the policy decides what follows.
+    Fail(Fail),
+    /// Give a lease back that nobody received.
+    Unclaim(Unclaim),
+    /// A record's due time passed: look at it.
+    Due(Due),
+    /// Apply messages from another partition.
+    Deliver(Deliver),
+    /// Remove messages that were delivered.
+    Forget(Forget),
+    /// Set a message aside that cannot be delivered.
+    Bury(Bury),
+    /// Change what a lane lets through.
+    SetLane(SetLane),
+}
+
+/// See [`Command::Submit`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submit {
+    /// This call.
+    pub command: CommandId,
+    /// The id it gets unless its idempotency key stands for another.
+    pub id: ExecutionId,
+    /// Whose.
+    pub namespace: Namespace,
+    /// Where it queues.
+    pub lane: Lane,
+    /// Which handler runs it.
+    pub kind: Kind,
+    /// What it works on.
+    pub input: Payload,
+    /// Higher runs first; 0 to 9,000.
+    pub priority: u16,
+    /// When it may run.
+    pub when: When,
+    /// Labels.
+    pub tags: BTreeMap<TagKey, TagValue>,
+    /// Which capabilities it requires.
+    pub requires: Class,
+    /// Its fairness key.
+    pub share: Share,
+    /// What to do when it fails, and so on.
+    pub policy: Policy,
+    /// Makes a second submit with the same key return the first execution.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// When an execution may run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum When {
+    /// At once.
+    #[default]
+    Now,
+    /// After a pause.
+    After(Span),
+    /// At a time, which may not lie in the past.
+    At(Millis),
+}
+
+/// See [`Command::Claim`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Which execution; a hint that it is ready.
+    pub execution: ExecutionId,
+    /// The lease to give out. A repeat of the claim carries the same.
+    pub lease: LeaseId,
+    /// Who.
+    pub worker: WorkerName,
+    /// What the worker can do.
+    pub capabilities: Class,
+    /// How long the lease lasts without renewal.
+    pub ttl: Span,
+}
+
+/// Proves that a caller holds an execution's current lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// Which execution.
+    pub execution: ExecutionId,
+    /// The lease.
+    pub lease: LeaseId,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The attempt it runs.
+    pub attempt: u32,
+}
+
+/// See [`Command::Renew`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renew {
+    /// Whose lease.
+    pub fence: Fence,
+    /// How long it lasts from now.
+    pub ttl: Span,
+}
+
+/// See [`Command::Complete`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complete {
+    /// This call.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// What the handler returned.
+    pub result: Payload,
+}
+
+/// See [`Command::Fail`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fail {
+    /// This call.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// Why.
+    pub failure: Failure,
+    /// The chance from which the pause is drawn.
+    pub seed: u64,
+}
+
+/// See [`Command::Unclaim`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unclaim {
+    /// This call.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+}
+
+/// See [`Command::Due`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The record whose due time passed, as far as the caller knows.
+    pub key: Key,
+}
+
+/// See [`Command::Deliver`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deliver {
+    /// The sender.
+    pub from: PartitionId,
+    /// In the order of their sequence.
+    pub messages: Vec<Message>,
+}
+
+/// See [`Command::Forget`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forget {
+    /// The receiver.
+    pub to: PartitionId,
+    /// The last sequence that was delivered.
+    pub through: u64,
+}
+
+/// See [`Command::Bury`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bury {
+    /// The receiver.
+    pub to: PartitionId,
+    /// Which message.
+    pub seq: u64,
+    /// Its bytes, kept for a person to look at.
+    pub body: Bytes,
+}
+
+/// See [`Command::SetLane`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetLane {
+    /// This call.
+    pub command: CommandId,
+    /// Whose lane.
+    pub namespace: Namespace,
+    /// Its name.
+    pub lane: Lane,
+    /// What to decide.
+    pub settings: LaneSettings,
+}
+
+impl Command {
+    /// The keys that the rule reads unless it ends early, apart from those that a fresh id makes absent.
+    #[must_use]
+    pub fn keys(&self, partition: PartitionId) -> Vec<Key> {
+        match self {
+            Self::Submit(submit) => {
+                let mut keys = vec![
+                    Key::LaneCopy(submit.namespace.clone(), submit.lane.clone(), partition),
+                    Key::class(&submit.namespace, &submit.lane, &submit.requires, partition),
+                ];
+                keys.extend(
+                    submit.idempotency_key.iter().map(|k| Key::Idempotency(submit.namespace.clone(), k.clone())),
+                );
+                keys
+            }
+            Self::Claim(claim) => vec![Key::Execution(claim.execution)],
+            Self::Renew(Renew { fence, .. })
+            | Self::Complete(Complete { fence, .. })
+            | Self::Fail(Fail { fence, .. })
+            | Self::Unclaim(Unclaim { fence, .. }) => vec![Key::Execution(fence.execution)],
+            Self::Due(due) => vec![due.key.clone()],
+            Self::Deliver(deliver) => vec![Key::Inbox(partition, deliver.from)],
+            Self::Forget(forget) => vec![Key::Outbox(partition, forget.to)],
+            Self::Bury(bury) => vec![Key::Message(partition, bury.to, bury.seq)],
+            Self::SetLane(set) => vec![Key::LaneMaster(set.namespace.clone(), set.lane.clone())],
+        }
+    }
+
+    /// A key that is absent unless this very command ran before; assuming so saves a read, and the commit checks it.
+    #[must_use]
+    pub fn fresh_key(&self) -> Option<Key> {
+        match self {
+            Self::Submit(submit) => Some(Key::Execution(submit.id)),
+            _ => None,
+        }
+    }
+
+    /// A short name for traces and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Submit(_) => "submit",
+            Self::Claim(_) => "claim",
+            Self::Renew(_) => "renew",
+            Self::Complete(_) => "complete",
+            Self::Fail(_) => "fail",
+            Self::Unclaim(_) => "unclaim",
+            Self::Due(_) => "due",
+            Self::Deliver(_) => "deliver",
+            Self::Forget(_) => "forget",
+            Self::Bury(_) => "bury",
+            Self::SetLane(_) => "set_lane",
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Identity: how executions, partitions, leases and commands are named, printed and parsed.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+use uuid::Uuid;
+
+/// A slice of all records; the unit of atomicity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PartitionId(pub u16);
+
+impl PartitionId {
+    /// The partition that a placement key belongs to: the same for ever for a given number of partitions.
+    #[must_use]
+    pub fn of(parts: &[&[u8]], partitions: u16) -> Self {
+        let spread = mix(fingerprint(parts));
+        Self((spread % u64::from(partitions.max(1))) as u16)
+    }
+
+    /// Where a namespace's lane masters and gates live, so that they can be asked together in one commit.
+    #[must_use]
+    pub fn of_gates(namespace: &crate::Namespace, partitions: u16) -> Self {
+        Self::of(&[b"gates", namespace.as_str().as_bytes()], partitions)
+    }
+}
+
+impl fmt::Display for PartitionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// FNV-1a over length-prefixed parts: stable for ever, since placements and fingerprints are stored.
+#[must_use]
+pub(crate) fn fingerprint(parts: &[&[u8]]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut eat = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    for part in parts {
+        (part.len() as u64).to_le_bytes().into_iter().for_each(&mut eat);
+        part.iter().copied().for_each(&mut eat);
+    }
+    hash
+}
+
+/// Spreads every input bit over the whole word; FNV alone leaves the low bits weak.
+#[must_use]
+pub(crate) fn mix(mut word: u64) -> u64 {
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// The stable name of a unit of work, `x-<uuid>-<partition>`: time first, so that neighbours in time are neighbours on
+/// disk, and with its partition, so that nobody has to look it up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExecutionId {
+    uuid: Uuid,
+    partition: PartitionId,
+}
+
+impl ExecutionId {
+    /// An id from its parts; the uuid should be of version 7.
+    #[must_use]
+    pub fn new(uuid: Uuid, partition: PartitionId) -> Self {
+        Self { uuid, partition }
+    }
+
+    /// Where the execution lives.
+    #[must_use]
+    pub fn partition(self) -> PartitionId {
+        self.partition
+    }
+
+    /// The unique part.
+    #[must_use]
+    pub fn uuid(self) -> Uuid {
+        self.uuid
+    }
+}
+
+/// Why a text is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// The text does not start with the letter of its kind.
+    #[error("an execution id starts with `x-`, this is {0:?}")]
+    Prefix(String),
+    /// The text has no partition at its end.
+    #[error("an execution id ends with its partition, as in `x-<uuid>-17`; this is {0:?}")]
+    Partition(String),
+    /// The middle is not a uuid in its usual lower-case form.
+    #[error("an execution id holds a lower-case hyphenated uuid; this is {0:?}")]
+    Uuid(String),
+}
+
+impl FromStr for ExecutionId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let shown = || text.chars().take(80).collect::<String>();
+        let rest = text.strip_prefix("x-").ok_or_else(|| IdError::Prefix(shown()))?;
+        let (uuid, partition) = rest.rsplit_once('-').ok_or_else(|| IdError::Partition(shown()))?;
+        let plain = partition == "0" || !partition.starts_with(['0', '+']);
+        let partition = partition.parse().ok().filter(|_| plain).ok_or_else(|| IdError::Partition(shown()))?;
+        let well_formed = uuid.len() == 36 && !uuid.bytes().any(|byte| byte.is_ascii_uppercase());
+        let uuid = Uuid::try_parse(uuid).ok().filter(|_| well_formed).ok_or_else(|| IdError::Uuid(shown()))?;
+        Ok(Self::new(uuid, PartitionId(partition)))
+    }
+}
+
+impl fmt::Display for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "x-{}-{}", self.uuid.as_hyphenated(), self.partition)
+    }
+}
+
+impl fmt::Debug for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for ExecutionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ExecutionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// Declares a 128-bit random id that prints and parses as 32 hexadecimal digits.
+macro_rules! random_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u128);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:032x}", self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                let digits = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+                let word = u128::from_str_radix(&text, 16).ok().filter(|_| digits);
+                word.map(Self).ok_or_else(|| de::Error::custom("an id of 32 hexadecimal digits is expected"))
+            }
+        }
+    };
+}
+
+random_id! {
+    /// Names one call that changes something; a repeat of the call carries the same id and gets the first answer.
+    CommandId
+}
+random_id! {
+    /// Names one lease; with the epoch it is the fence of everything its holder does.
+    LeaseId
+}
+random_id! {
+    /// Names one message between partitions.
+    MessageId
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_print_and_parse_and_bad_ones_say_why() {
+        let id = ExecutionId::new(Uuid::from_u128(0x0192_f0c8_0000_7000_8000_0000_0000_0001), PartitionId(17));
+        assert_eq!(id.to_string(), "x-0192f0c8-0000-7000-8000-000000000001-17");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for (text, matches) in [
+            ("", IdError::Prefix as fn(String) -> IdError),
+            ("f-0192f0c8-0000-7000-8000-000000000001-17", IdError::Prefix),
+            ("x-0192f0c8-0000-7000-8000-000000000001", IdError::Partition),
+            ("x-0192f0c8-0000-7000-8000-000000000001-70000", IdError::Partition),
+            ("x-0192f0c8-0000-7000-8000-000000000001-017", IdError::Partition),
+            ("x-0192f0c8-0000-7000-8000-000000000001-+7", IdError::Partition),
+            ("x-0192F0C8-0000-7000-8000-000000000001-17", IdError::Uuid),
+            ("x-0192f0c8000070008000000000000001-17", IdError::Uuid),
+            ("x-{0192f0c8-0000-7000-8000-000000000001}-17", IdError::Uuid),
+        ] {
+            assert_eq!(text.parse::<ExecutionId>(), Err(matches(text.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_ids_have_one_spelling() {
+        let text = "\"0000000000000000000000000000002a\"";
+        assert_eq!(serde_json::from_str::<LeaseId>(text).unwrap(), LeaseId(42));
+        assert_eq!(serde_json::to_string(&LeaseId(42)).unwrap(), text);
+        for bad in ["2a", "+000000000000000000000000000002a", "0000000000000000000000000000002A"] {
+            assert!(serde_json::from_value::<LeaseId>(bad.into()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn placement_spreads_evenly_and_never_moves() {
+        let mut counts = [0_u32; 64];
+        for n in 0..64_000_u32 {
+            counts[usize::from(PartitionId::of(&[&n.to_le_bytes()], 64).0)] += 1;
+        }
+        assert!(counts.iter().all(|&n| (800..1_200).contains(&n)), "{counts:?}");
+        assert_eq!(PartitionId::of(&[b"default", b"order-1"], 64), PartitionId(4));
+        assert_eq!(PartitionId::of_gates(&crate::Namespace::default(), 64), PartitionId(39));
+    }
+}

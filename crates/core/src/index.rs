@@ -1,0 +1,110 @@
+//! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
+
+use crate::record::{Execution, Readiness, Record, State, Waiting};
+use crate::{Class, Key, Lane, Millis, Namespace, Share};
+
+/// A place in an index.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The index.
+    pub name: String,
+    /// The order in it, lowest first.
+    pub rank: u64,
+}
+
+/// The registry of classes: one entry for each class, lane and partition in which work was ever submitted.
+pub const CLASSES: &str = "classes";
+/// Messages that could not be delivered.
+pub const DEAD: &str = "dead";
+
+/// Ready work of one lane, class and share, in the order in which it is claimed.
+#[must_use]
+pub fn ready(namespace: &Namespace, lane: &Lane, class: &str, share: &Share) -> String {
+    format!("ready/{namespace}/{lane}/{class}/{}", share.as_str())
+}
+
+/// All executions of a namespace by creation, for as long as they exist.
+#[must_use]
+pub fn list(namespace: &Namespace) -> String {
+    format!("list/{namespace}")
+}
+
+/// Finished executions of a namespace by outcome and end.
+#[must_use]
+pub fn ended(namespace: &Namespace, outcome: &str) -> String {
+    format!("ended/{namespace}/{outcome}")
+}
+
+/// Executions with a tag, by creation.
+#[must_use]
+pub fn tag(namespace: &Namespace, key: &str, value: &str) -> String {
+    format!("tag/{namespace}/{key}={value}")
+}
+
+/// Lanes that somebody changed.
+#[must_use]
+pub fn lanes(namespace: &Namespace) -> String {
+    format!("lanes/{namespace}")
+}
+
+/// Every place in which a record is listed.
+#[must_use]
+pub fn entries(record: &Record) -> Vec<Entry> {
+    match record {
+        Record::Execution(execution) => of_execution(execution),
+        Record::Class(_) => vec![Entry { name: CLASSES.to_owned(), rank: 0 }],
+        Record::Dead(_) => vec![Entry { name: DEAD.to_owned(), rank: 0 }],
+        Record::LaneMaster(lane) => vec![Entry { name: lanes(&lane.namespace), rank: 0 }],
+        _ => Vec::new(),
+    }
+}
+
+fn of_execution(execution: &Execution) -> Vec<Entry> {
+    let namespace = &execution.namespace;
+    let created = execution.created_at.0;
+    let mut entries = vec![Entry { name: list(namespace), rank: created }];
+    match &execution.state {
+        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => entries.push(Entry {
+            name: ready(namespace, &execution.lane, &execution.requires.name(), &execution.share),
+            rank: execution.ready_rank(),
+        }),
+        State::Finished(finished) => {
+            entries.push(Entry { name: ended(namespace, finished.outcome.as_str()), rank: finished.at.0 });
+        }
+        State::Waiting(_) | State::Active(_) => {}
+    }
+    for (key, value) in &execution.tags {
+        entries.push(Entry { name: tag(namespace, key.as_str(), value.as_str()), rank: created });
+    }
+    entries
+}
+
+/// The earliest time at which somebody must look at a record.
+#[must_use]
+pub fn due(record: &Record) -> Option<Millis> {
+    match record {
+        Record::Execution(execution) => execution.state.due(),
+        Record::Idempotency(key) => Some(key.expires_at),
+        Record::Message(message) => Some(message.sent_at),
+        _ => None,
+    }
+}
+
+/// The parts of a class registration's key: what a worker needs to know which ready queues exist.
+#[must_use]
+pub fn class_of(key: &Key) -> Option<(&Namespace, &Lane, &str)> {
+    match key {
+        Key::Class(namespace, lane, class, _) => Some((namespace, lane, class)),
+        _ => None,
+    }
+}
+
+/// The capabilities of a class that is spelled out in its name; `None` when the name is a hash.
+#[must_use]
+pub fn class_by_name(name: &str) -> Option<Class> {
+    match name {
+        "-" => Some(Class::default()),
+        hashed if hashed.starts_with('#') => None,
+        spelled => Class::new(spelled.split('+').map(str::parse).collect::<Result<Vec<_>, _>>().ok()?).ok(),
+    }
+}

@@ -1,0 +1,167 @@
+//! What names a record: every key of the system, printed and parsed in one place.
+//!
+//! A key is unique in the whole store. Where several partitions hold a record of one name, the key ends with its
+//! partition. Records of one execution share its id as a prefix, so that they are neighbours on disk.
+
+use crate::{Class, ExecutionId, IdempotencyKey, Lane, Name, Namespace, PartitionId};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The key of a record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// An execution: its id.
+    Execution(ExecutionId),
+    /// An ended attempt that another one followed: `<execution>/a/<index>`.
+    Attempt(ExecutionId, u32),
+    /// A payload too large or too binary for the execution record: `<execution>/in` or `<execution>/out`.
+    Payload(ExecutionId, PayloadSlot),
+    /// Which execution an idempotency key stands for: `key/<namespace>/<key>`.
+    Idempotency(Namespace, IdempotencyKey),
+    /// A lane's settings, in the namespace's gate partition: `lane/<namespace>/<lane>`.
+    LaneMaster(Namespace, Lane),
+    /// The copy of a lane's settings that one partition's rules read: `lane/<namespace>/<lane>/<partition>`.
+    LaneCopy(Namespace, Lane, PartitionId),
+    /// Work of this class was submitted in this partition: `class/<namespace>/<lane>/<class>/<partition>`.
+    Class(Namespace, Lane, Arc<str>, PartitionId),
+    /// The sequence of messages from one partition to another: `out/<from>/<to>`.
+    Outbox(PartitionId, PartitionId),
+    /// A message on its way: `out/<from>/<to>/<seq>`.
+    Message(PartitionId, PartitionId, u64),
+    /// What a partition has applied from another: `in/<to>/<from>`.
+    Inbox(PartitionId, PartitionId),
+    /// A message that could not be delivered: `dead/<from>/<to>/<seq>`.
+    Dead(PartitionId, PartitionId, u64),
+}
+
+/// Which payload of an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PayloadSlot {
+    /// What it was submitted with.
+    Input,
+    /// What it ended with.
+    Result,
+}
+
+impl Key {
+    /// The key of a class's registration.
+    #[must_use]
+    pub fn class(namespace: &Namespace, lane: &Lane, class: &Class, partition: PartitionId) -> Self {
+        Self::Class(namespace.clone(), lane.clone(), class.name().into(), partition)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Execution(id) => write!(f, "{id}"),
+            Self::Attempt(id, index) => write!(f, "{id}/a/{index:05}"),
+            Self::Payload(id, PayloadSlot::Input) => write!(f, "{id}/in"),
+            Self::Payload(id, PayloadSlot::Result) => write!(f, "{id}/out"),
+            Self::Idempotency(namespace, key) => write!(f, "key/{namespace}/{key}"),
+            Self::LaneMaster(namespace, lane) => write!(f, "lane/{namespace}/{lane}"),
+            Self::LaneCopy(namespace, lane, partition) => write!(f, "lane/{namespace}/{lane}/{partition}"),
+            Self::Class(namespace, lane, class, partition) => write!(f, "class/{namespace}/{lane}/{class}/{partition}"),
+            Self::Outbox(from, to) => write!(f, "out/{from}/{to}"),
+            Self::Message(from, to, seq) => write!(f, "out/{from}/{to}/{seq:020}"),
+            Self::Inbox(to, from) => write!(f, "in/{to}/{from}"),
+            Self::Dead(from, to, seq) => write!(f, "dead/{from}/{to}/{seq:020}"),
+        }
+    }
+}
+
+/// A text that is no key of this version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the key of a record")]
+pub struct KeyError(String);
+
+impl FromStr for Key {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let parsed = match text.split_once('/') {
+            None => text.parse().ok().map(Self::Execution),
+            Some((id, rest)) if id.starts_with("x-") => execution_part(id, rest),
+            Some(("key", rest)) => rest
+                .split_once('/')
+                .and_then(|(ns, key)| Some(Self::Idempotency(Namespace::parse(ns).ok()?, key.parse().ok()?))),
+            Some((family, rest)) => plain(family, &rest.split('/').collect::<Vec<_>>()),
+        };
+        // A key has one spelling: `out/1/2/+7` names nothing.
+        parsed.filter(|key| key.to_string() == text).ok_or_else(|| KeyError(text.chars().take(200).collect()))
+    }
+}
+
+fn execution_part(id: &str, rest: &str) -> Option<Key> {
+    let id = id.parse().ok()?;
+    match rest {
+        "in" => Some(Key::Payload(id, PayloadSlot::Input)),
+        "out" => Some(Key::Payload(id, PayloadSlot::Result)),
+        _ => Some(Key::Attempt(id, rest.strip_prefix("a/")?.parse().ok()?)),
+    }
+}
+
+fn plain(family: &str, parts: &[&str]) -> Option<Key> {
+    let partition = |text: &str| text.parse().ok().map(PartitionId);
+    Some(match (family, parts) {
+        ("lane", [ns, lane]) => Key::LaneMaster(ns.parse().ok()?, lane.parse().ok()?),
+        ("lane", [ns, lane, p]) => Key::LaneCopy(ns.parse().ok()?, lane.parse().ok()?, partition(p)?),
+        ("class", [ns, lane, class, p]) => {
+            Key::Class(ns.parse().ok()?, lane.parse().ok()?, Arc::from(*class), partition(p)?)
+        }
+        ("out", [from, to]) => Key::Outbox(partition(from)?, partition(to)?),
+        ("out", [from, to, seq]) => Key::Message(partition(from)?, partition(to)?, seq.parse().ok()?),
+        ("in", [to, from]) => Key::Inbox(partition(to)?, partition(from)?),
+        ("dead", [from, to, seq]) => Key::Dead(partition(from)?, partition(to)?, seq.parse().ok()?),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn every_key_survives_printing_and_parsing_and_fits_a_store() {
+        let id = ExecutionId::new(Uuid::from_u128(u128::MAX), PartitionId(65_535));
+        let namespace: Namespace = "n".repeat(40).parse().unwrap();
+        let lane: Lane = "l".repeat(64).parse().unwrap();
+        let (from, to) = (PartitionId(3), PartitionId(61));
+        for key in [
+            Key::Execution(id),
+            Key::Attempt(id, u32::MAX),
+            Key::Payload(id, PayloadSlot::Input),
+            Key::Payload(id, PayloadSlot::Result),
+            Key::Idempotency(namespace.clone(), IdempotencyKey::parse("order/17 / again").unwrap()),
+            Key::Idempotency(namespace.clone(), IdempotencyKey::parse(&"k".repeat(128)).unwrap()),
+            Key::LaneMaster(namespace.clone(), lane.clone()),
+            Key::LaneCopy(namespace.clone(), lane.clone(), PartitionId(65_535)),
+            Key::Class(namespace, lane, "c".repeat(64).into(), PartitionId(65_535)),
+            Key::Outbox(from, to),
+            Key::Message(from, to, u64::MAX),
+            Key::Inbox(to, from),
+            Key::Dead(from, to, 7),
+        ] {
+            let text = key.to_string();
+            assert_eq!(text.parse(), Ok(key));
+            assert!(text.len() <= 200, "{text}");
+        }
+        for text in [
+            "",
+            "x-",
+            "lane/a",
+            "out/1/x",
+            "key/a",
+            "class/a/b/c",
+            "nonsense/1",
+            "out/1/+2",
+            "out/01/2",
+            "in/1/2/",
+            "dead/1/2/7",
+        ] {
+            assert!(text.parse::<Key>().is_err(), "{text}");
+        }
+    }
+}

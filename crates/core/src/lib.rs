@@ -1,0 +1,51 @@
+//! The rules of Onward: every state transition as one pure, synchronous function, [`apply`].
+//!
+//! This crate performs no I/O, reads no clock and draws no random number: ids, seeds and the time come in with the
+//! command. It never fails except by refusing ([`Rejection`]) or by asking for records it does not have ([`Stop::Need`]).
+//!
+//! | to learn | read |
+//! |---|---|
+//! | what the system accepts | [`Command`] |
+//! | what can come out | [`Reply`], [`Rejection`], [`Event`] |
+//! | what is stored | [`record`] |
+//! | what happens | `rules/`, one file per verb |
+//! | every bound | [`limits`] |
+
+// The tests of the rules share their small store with the test programs beside them, which know the crate by name.
+#[cfg(test)]
+extern crate self as onward_core;
+
+mod apply;
+pub mod codec;
+mod command;
+mod event;
+mod ids;
+pub mod index;
+mod key;
+pub mod limits;
+mod name;
+mod payload;
+mod policy;
+pub mod record;
+mod rejection;
+mod reply;
+mod rules;
+mod time;
+mod view;
+
+pub use apply::apply;
+pub use command::{
+    Bury, Claim, Command, Complete, Deliver, Due, Fail, Fence, Forget, Renew, SetLane, Submit, Unclaim, When,
+};
+pub use event::{Event, What};
+pub use ids::{CommandId, ExecutionId, IdError, LeaseId, MessageId, PartitionId};
+pub use key::{Key, PayloadSlot};
+pub use name::{
+    Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue, WorkerName,
+};
+pub use payload::{Json, Payload, PayloadError};
+pub use policy::{Backoff, Category, Failure, Policy, RetryPolicy};
+pub use rejection::{Handling, Rejection};
+pub use reply::{AfterFailure, Claimed, Reply, Submitted};
+pub use time::{Millis, Span};
+pub use view::{Source, Step, Stop, View, Window};

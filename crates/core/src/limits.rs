@@ -1,0 +1,104 @@
+//! Every bound of the system, each with its reason.
+
+use crate::Span;
+
+/// Longest namespace. With lane and class it must fit a 200-byte key.
+pub const NAMESPACE_BYTES_MAX: usize = 40;
+/// Longest lane name; same reason.
+pub const LANE_BYTES_MAX: usize = 64;
+/// Longest class name that is spelled out; a longer set of capabilities is named by its hash.
+pub const CLASS_NAME_BYTES_MAX: usize = 64;
+/// Longest fairness key; it is the last part of a ready index's name.
+pub const SHARE_BYTES_MAX: usize = 20;
+/// Longest kind. It is not part of any key, so this only keeps records small.
+pub const KIND_BYTES_MAX: usize = 128;
+/// Longest worker name; it is stored with every lease and event.
+pub const WORKER_BYTES_MAX: usize = 128;
+/// Longest idempotency key; with its namespace it must fit a 200-byte key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// Longest capability token, and how many an execution may require.
+pub const CAPABILITY_BYTES_MAX: usize = 64;
+/// Most capabilities in one set.
+pub const CAPABILITIES_MAX: usize = 64;
+/// Most tags of an execution: each is one index row.
+pub const TAGS_MAX: usize = 16;
+/// Longest tag key and tag value; both are part of an index name.
+pub const TAG_BYTES_MAX: usize = 64;
+/// Highest priority. The rank of a ready entry holds it in 16 bits.
+pub const PRIORITY_MAX: u16 = 9_000;
+
+/// Largest input or result. One payload must fit a batch with room for its neighbours.
+pub const PAYLOAD_BYTES_MAX: usize = 512 * 1024;
+/// JSON payloads up to this size are part of the execution record; larger ones are written once, beside it.
+pub const PAYLOAD_INLINE_BYTES_MAX: usize = 1024;
+/// Deepest nesting of a JSON payload, below the depth at which common parsers give up.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Longest content type.
+pub const CONTENT_TYPE_BYTES_MAX: usize = 100;
+/// Longest failure message kept; a longer one is cut.
+pub const FAILURE_MESSAGE_BYTES_MAX: usize = 1024;
+/// Longest failure category.
+pub const CATEGORY_BYTES_MAX: usize = 40;
+
+/// Commands gathered into one batch.
+pub const BATCH_COMMANDS_MAX: usize = 256;
+/// Rows one batch may write; keeps a store's transaction short.
+pub const BATCH_ROWS_MAX: usize = 2_000;
+/// Bytes one batch may write.
+pub const BATCH_BYTES_MAX: usize = 1024 * 1024;
+/// Times a rule may ask for further records before the engine gives up on it.
+pub const NEED_ROUNDS_MAX: usize = 8;
+/// Most partitions a store may have. A lane change writes one message for each, in one commit.
+pub const PARTITIONS_MAX: u16 = 256;
+/// Partitions of a store unless chosen otherwise: enough for several processes, few enough to sweep.
+pub const PARTITIONS_DEFAULT: u16 = 64;
+
+/// Shortest lease a worker may ask for: below a second a busy machine loses leases it should keep.
+pub const LEASE_MIN: Span = Span::seconds(1);
+/// Longest lease: beyond an hour a lost worker is noticed too late to matter.
+pub const LEASE_MAX: Span = Span::hours(1);
+/// The lease unless the worker asks otherwise; renewed at half.
+pub const LEASE_DEFAULT: Span = Span::seconds(30);
+
+/// Retries of an execution unless its policy says otherwise.
+pub const RETRIES_DEFAULT: u32 = 3;
+/// Most retries a policy may allow.
+pub const RETRIES_MAX: u32 = 1_000;
+/// Longest pause between two attempts.
+pub const BACKOFF_MAX: Span = Span::days(7);
+/// Most categories a retry policy may list.
+pub const CATEGORIES_MAX: usize = 16;
+/// From this many lost leases in a row the next attempt waits, so that a poisonous execution cannot kill workers in a loop.
+pub const RECLAIMS_BEFORE_BACKOFF: u32 = 3;
+/// The first such pause; it doubles with every further loss.
+pub const RECLAIM_BACKOFF_FIRST: Span = Span::seconds(1);
+/// The longest such pause.
+pub const RECLAIM_BACKOFF_MAX: Span = Span::minutes(5);
+/// Lost leases that are followed by another attempt; after the next one the execution fails for good.
+pub const RECLAIMS_MAX: u32 = 100;
+
+/// How far in the past a requested time may be: covers a slow network, not a mistake.
+pub const PAST_GRACE: Span = Span::minutes(1);
+/// How far in the future a requested time may be.
+pub const FUTURE_MAX: Span = Span::days(3_650);
+/// How long an idempotency key is remembered unless the policy says otherwise.
+pub const DEDUP_WINDOW_DEFAULT: Span = Span::hours(24);
+/// Shortest such window: the time in which a caller may repeat a call.
+pub const DEDUP_WINDOW_MIN: Span = Span::minutes(10);
+/// Longest such window.
+pub const DEDUP_WINDOW_MAX: Span = Span::days(30);
+
+/// Operators' commands that the record they change remembers, so that a repeat finds itself: enough for everything that
+/// people do to one thing within the time in which a caller repeats a call.
+pub const OPERATOR_COMMANDS_KEPT: usize = 8;
+
+/// Messages delivered in one command, and ids of applied messages remembered for each sender. The two are equal
+/// because a sender removes what was delivered before it sends more.
+pub const MESSAGES_MAX: usize = 64;
+/// Failed deliveries after which a message is set aside.
+pub const DELIVERY_FAILURES_MAX: u32 = 3;
+
+/// Most executions submitted or claimed in one call.
+pub const CALL_ITEMS_MAX: usize = 1_000;
+/// Longest page of a listing.
+pub const PAGE_MAX: usize = 1_000;

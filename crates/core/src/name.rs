@@ -1,0 +1,306 @@
+//! Names that people choose: their alphabets, their limits, and why one is refused.
+
+use crate::{ids, limits};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Why a name was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing was given.
+    #[error("a {what} must not be empty")]
+    Empty {
+        /// What was being named.
+        what: &'static str,
+    },
+    /// Too many bytes.
+    #[error("a {what} has at most {max} bytes, this one has {found}")]
+    TooLong {
+        /// What was being named.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+        /// What was given.
+        found: usize,
+    },
+    /// A byte outside the alphabet.
+    #[error("a {what} may hold {allowed}; byte {at} is {found:?}")]
+    Byte {
+        /// What was being named.
+        what: &'static str,
+        /// The alphabet in words.
+        allowed: &'static str,
+        /// Where the offending character stands.
+        at: usize,
+        /// The offending character.
+        found: char,
+    },
+    /// Too many members of a set.
+    #[error("at most {max} {what} are allowed, {found} were given")]
+    TooMany {
+        /// What was being counted.
+        what: &'static str,
+        /// The limit.
+        max: usize,
+        /// What was given.
+        found: usize,
+    },
+}
+
+/// What all names have in common.
+pub trait Name: Sized {
+    /// Checks a text and makes it a name.
+    ///
+    /// # Errors
+    /// Says what is wrong with the text.
+    fn parse(text: &str) -> Result<Self, NameError>;
+
+    /// The text.
+    fn as_str(&self) -> &str;
+}
+
+const PLAIN: &str = "letters, digits, '.', '_' and '-'";
+const PRINTABLE: &str = "printable characters";
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+fn is_printable(c: char) -> bool {
+    !c.is_control()
+}
+
+fn check(what: &'static str, text: &str, max: usize, plain: bool) -> Result<(), NameError> {
+    let (allowed, fits): (_, fn(char) -> bool) = if plain { (PLAIN, is_plain) } else { (PRINTABLE, is_printable) };
+    if text.is_empty() {
+        return Err(NameError::Empty { what });
+    }
+    if text.len() > max {
+        return Err(NameError::TooLong { what, max, found: text.len() });
+    }
+    match text.char_indices().find(|&(_, c)| !fits(c)) {
+        Some((at, found)) => Err(NameError::Byte { what, allowed, at, found }),
+        None => Ok(()),
+    }
+}
+
+/// Declares a checked name that is cheap to clone and is checked again when it is deserialised.
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident, $what:literal, $max:expr, $plain:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $type(Arc<str>);
+
+        impl Name for $type {
+            fn parse(text: &str) -> Result<Self, NameError> {
+                check($what, text, $max, $plain)?;
+                Ok(Self(text.into()))
+            }
+
+            fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl $type {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = NameError;
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                Self::parse(text)
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(de::Error::custom)
+            }
+        }
+    };
+}
+
+name! {
+    /// A tenant: part of every index name, so that one never sees another's work.
+    Namespace, "namespace", limits::NAMESPACE_BYTES_MAX, true
+}
+name! {
+    /// A named queue; it exists by being used.
+    Lane, "lane", limits::LANE_BYTES_MAX, true
+}
+name! {
+    /// Which handler runs an execution.
+    Kind, "kind", limits::KIND_BYTES_MAX, false
+}
+name! {
+    /// Who holds a lease, for people to read; the fence is the lease's id.
+    WorkerName, "worker name", limits::WORKER_BYTES_MAX, false
+}
+name! {
+    /// Makes a submit with the same key return the first execution, within a namespace and a time window.
+    IdempotencyKey, "idempotency key", limits::IDEMPOTENCY_KEY_BYTES_MAX, false
+}
+name! {
+    /// Something a worker can do and an execution can require.
+    Capability, "capability", limits::CAPABILITY_BYTES_MAX, true
+}
+name! {
+    /// The key of a tag.
+    TagKey, "tag key", limits::TAG_BYTES_MAX, true
+}
+name! {
+    /// The value of a tag.
+    TagValue, "tag value", limits::TAG_BYTES_MAX, false
+}
+
+impl Default for Namespace {
+    fn default() -> Self {
+        Self("default".into())
+    }
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self("default".into())
+    }
+}
+
+/// A fairness key inside a lane; shares take turns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct Share(Arc<str>);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        if !text.is_empty() {
+            check("share", &text, limits::SHARE_BYTES_MAX, true).map_err(de::Error::custom)?;
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl Share {
+    /// The text, empty when nobody asked for fairness.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The set of capabilities an execution requires. Work of one class waits together, so that a worker never has to look
+/// past work it cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct Class(BTreeSet<Capability>);
+
+impl Class {
+    /// A class from its capabilities.
+    ///
+    /// # Errors
+    /// When there are more than the limit.
+    pub fn new(capabilities: impl IntoIterator<Item = Capability>) -> Result<Self, NameError> {
+        let set: BTreeSet<_> = capabilities.into_iter().collect();
+        let max = limits::CAPABILITIES_MAX;
+        if set.len() > max {
+            return Err(NameError::TooMany { what: "capabilities", max, found: set.len() });
+        }
+        Ok(Self(set))
+    }
+
+    /// Whether nothing is required.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The capabilities in order.
+    pub fn capabilities(&self) -> impl Iterator<Item = &Capability> {
+        self.0.iter()
+    }
+
+    /// What a worker with these capabilities lacks for this class.
+    #[must_use]
+    pub fn missing_from(&self, worker: &Self) -> Vec<Capability> {
+        self.0.difference(&worker.0).cloned().collect()
+    }
+
+    /// The name in keys and index names: `-` for none, the capabilities joined by `+` while that is short, else a hash.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.0.is_empty() {
+            return "-".to_owned();
+        }
+        let spelled = self.0.iter().map(Capability::as_str).collect::<Vec<_>>().join("+");
+        // A capability may be called `-`, which must not look like the class that requires nothing.
+        if spelled.len() <= limits::CLASS_NAME_BYTES_MAX && spelled != "-" {
+            return spelled;
+        }
+        let low = ids::mix(ids::fingerprint(&[spelled.as_bytes()]));
+        let high = ids::mix(ids::fingerprint(&[b"high", spelled.as_bytes()]));
+        format!("#{high:016x}{low:016x}")
+    }
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let set = BTreeSet::<Capability>::deserialize(deserializer)?;
+        Self::new(set).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_where_they_enter() {
+        let what = "lane";
+        assert!(Lane::parse("emails-eu.v2_x").is_ok());
+        assert_eq!(Lane::parse(""), Err(NameError::Empty { what }));
+        assert_eq!(Lane::parse(&"x".repeat(65)), Err(NameError::TooLong { what, max: 64, found: 65 }));
+        assert_eq!(Lane::parse("a/b"), Err(NameError::Byte { what, allowed: PLAIN, at: 1, found: '/' }));
+        assert!(Kind::parse("send email → now").is_ok());
+        assert!(Kind::parse("line\nbreak").is_err());
+        assert!(serde_json::from_str::<Lane>("\"a b\"").is_err());
+        assert!(serde_json::from_str::<Share>("\"\"").is_ok());
+        assert!(serde_json::from_str::<Share>("\"customer-7\"").is_ok());
+        assert!(serde_json::from_str::<Share>("\"a/b\"").is_err());
+        assert!(serde_json::from_str::<Share>(&format!("\"{}\"", "s".repeat(21))).is_err());
+    }
+
+    #[test]
+    fn classes_are_named_by_their_sorted_capabilities() {
+        let class = |names: &[&str]| Class::new(names.iter().map(|n| Capability::parse(n).unwrap())).unwrap();
+        assert_eq!(class(&[]).name(), "-");
+        assert_eq!(class(&["linux", "gpu"]).name(), "gpu+linux");
+        assert!(class(&["-"]).name().starts_with('#'), "it is not the class that requires nothing");
+        let many: Vec<String> = (0..20).map(|n| format!("capability-{n}")).collect();
+        let long = class(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(long.name().starts_with('#') && long.name().len() == 33);
+        assert_eq!(class(&["gpu", "linux"]).missing_from(&class(&["gpu"])), [Capability::parse("linux").unwrap()]);
+        assert!(class(&[]).missing_from(&class(&[])).is_empty());
+    }
+}

@@ -1,0 +1,265 @@
+//! What an execution's submitter decided beforehand: retries, their pauses, and how long its key is remembered.
+
+use crate::ids::mix;
+use crate::{Rejection, Span, limits};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::sync::Arc;
+
+/// Frozen when the execution is submitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// What to do when an attempt fails.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub retry: RetryPolicy,
+    /// How long the idempotency key is remembered; a day when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedup_window: Option<Span>,
+}
+
+impl Policy {
+    /// Whether nothing was decided, so that it need not be stored.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        self.retry.check()?;
+        match self.dedup_window {
+            Some(window) if !(limits::DEDUP_WINDOW_MIN..=limits::DEDUP_WINDOW_MAX).contains(&window) => {
+                Err(Rejection::invalid(
+                    "dedup_window",
+                    format!(
+                        "must be between {} and {}, is {window}",
+                        limits::DEDUP_WINDOW_MIN,
+                        limits::DEDUP_WINDOW_MAX
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// How often and after which pauses a failed execution is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// Attempts after the first one.
+    pub max_retries: u32,
+    /// The pause before each.
+    pub backoff: Backoff,
+    /// When not empty, only failures of these categories are retried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<Category>,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_retries: limits::RETRIES_DEFAULT, backoff: Backoff::default(), categories: Vec::new() }
+    }
+}
+
+impl RetryPolicy {
+    /// Never tries again.
+    #[must_use]
+    pub fn never() -> Self {
+        Self { max_retries: 0, ..Self::default() }
+    }
+
+    /// Whether a failure of this category may be retried at all.
+    #[must_use]
+    pub fn covers(&self, category: &Category) -> bool {
+        !category.is_final() && (self.categories.is_empty() || self.categories.contains(category))
+    }
+
+    fn check(&self) -> Result<(), Rejection> {
+        if self.max_retries > limits::RETRIES_MAX {
+            let why =
+                format!("at most {} retries are allowed, {} were asked for", limits::RETRIES_MAX, self.max_retries);
+            return Err(Rejection::invalid("max_retries", why));
+        }
+        if self.categories.len() > limits::CATEGORIES_MAX {
+            let why = format!("at most {} categories are allowed", limits::CATEGORIES_MAX);
+            return Err(Rejection::invalid("categories", why));
+        }
+        let (Backoff::Fixed { delay: longest, .. } | Backoff::Exponential { max: longest, .. }) = self.backoff;
+        if longest > limits::BACKOFF_MAX {
+            let why = format!("a pause is at most {}, this is {longest}", limits::BACKOFF_MAX);
+            return Err(Rejection::invalid("backoff", why));
+        }
+        Ok(())
+    }
+}
+
+/// The pause between two attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backoff {
+    /// The same pause each time.
+    Fixed {
+        /// The pause.
+        delay: Span,
+        /// Whether to draw from `0..=delay` instead.
+        #[serde(default)]
+        jitter: bool,
+    },
+    /// Doubling pauses.
+    Exponential {
+        /// The first pause.
+        initial: Span,
+        /// The longest pause.
+        max: Span,
+        /// Whether to draw from `0..=pause` instead, so that a crowd of failures does not come back as a crowd.
+        #[serde(default)]
+        jitter: bool,
+    },
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::Exponential { initial: Span::seconds(1), max: Span::minutes(1), jitter: true }
+    }
+}
+
+impl Backoff {
+    /// The pause before retry number `retry` (the first is 0), with the chance drawn by the caller.
+    #[must_use]
+    pub fn pause(&self, retry: u32, seed: u64) -> Span {
+        let (span, jitter) = match *self {
+            Self::Fixed { delay, jitter } => (delay, jitter),
+            Self::Exponential { initial, max, jitter } => {
+                let doubled = initial.0.checked_shl(retry).filter(|span| span >> retry == initial.0);
+                (Span(doubled.unwrap_or(u64::MAX).min(max.0)), jitter)
+            }
+        };
+        if jitter { Span(mix(seed) % (span.0.saturating_add(1)).max(1)) } else { span }
+    }
+}
+
+/// The kind of a failure; `permanent` and `cancelled` are never retried.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Category(Arc<str>);
+
+impl<'de> Deserialize<'de> for Category {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::new(&text).map_err(de::Error::custom)
+    }
+}
+
+impl Category {
+    /// A category of the caller's own. Characters outside the alphabet are refused.
+    ///
+    /// # Errors
+    /// When it is empty, too long or not made of lower-case letters, digits and `_`.
+    pub fn new(text: &str) -> Result<Self, Rejection> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if text.is_empty() || text.len() > limits::CATEGORY_BYTES_MAX || !text.bytes().all(fits) {
+            let why = format!("has 1 to {} lower-case letters, digits and '_'", limits::CATEGORY_BYTES_MAX);
+            return Err(Rejection::invalid("category", why));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// May pass by itself: retried.
+    #[must_use]
+    pub fn transient() -> Self {
+        Self("transient".into())
+    }
+
+    /// Will not pass: never retried.
+    #[must_use]
+    pub fn permanent() -> Self {
+        Self("permanent".into())
+    }
+
+    /// The handler panicked.
+    #[must_use]
+    pub fn panic() -> Self {
+        Self("panic".into())
+    }
+
+    /// The engine gave up, for instance after too many lost leases.
+    #[must_use]
+    pub fn engine() -> Self {
+        Self("engine".into())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn is_final(&self) -> bool {
+        matches!(&*self.0, "permanent" | "cancelled")
+    }
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Decides about retries.
+    pub category: Category,
+    /// For people.
+    pub message: Arc<str>,
+}
+
+impl Failure {
+    /// A failure; a message longer than the limit is cut at a character boundary.
+    #[must_use]
+    pub fn new(category: Category, message: &str) -> Self {
+        let max = limits::FAILURE_MESSAGE_BYTES_MAX;
+        let cut = if message.len() <= max { message } else { &message[..message.floor_char_boundary(max)] };
+        Self { category, message: cut.into() }
+    }
+
+    /// The same with its message cut to the limit, however it was made.
+    pub(crate) fn cut(&self) -> Self {
+        Self::new(self.category.clone(), &self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_their_limit_and_jitter_stays_within() {
+        let plain = |jitter| Backoff::Exponential { initial: Span(1_000), max: Span(60_000), jitter };
+        let pauses: Vec<u64> = (0..8).map(|retry| plain(false).pause(retry, 7).0).collect();
+        assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(plain(false).pause(200, 7), Span(60_000));
+        let drawn: Vec<u64> = (0..1_000).map(|seed| plain(true).pause(2, seed).0).collect();
+        assert!(drawn.iter().all(|&span| span <= 4_000));
+        assert!(drawn.iter().any(|&span| span < 400) && drawn.iter().any(|&span| span > 3_600));
+        assert_eq!(Backoff::Fixed { delay: Span(50), jitter: false }.pause(9, 1), Span(50));
+    }
+
+    #[test]
+    fn categories_decide_what_is_retried() {
+        let only = RetryPolicy { categories: vec![Category::new("rate_limit").unwrap()], ..RetryPolicy::default() };
+        for (policy, category, covered) in [
+            (RetryPolicy::default(), Category::transient(), true),
+            (RetryPolicy::default(), Category::panic(), true),
+            (RetryPolicy::default(), Category::permanent(), false),
+            (only.clone(), Category::transient(), false),
+            (only, Category::new("rate_limit").unwrap(), true),
+        ] {
+            assert_eq!(policy.covers(&category), covered, "{category:?}");
+        }
+        assert!(Category::new("Rate Limit").is_err());
+        assert!(serde_json::from_str::<Category>("\"Rate Limit\"").is_err());
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let failure = Failure::new(Category::transient(), &"é".repeat(2_000));
+        assert_eq!(failure.message.len(), limits::FAILURE_MESSAGE_BYTES_MAX);
+    }
+}

@@ -1,0 +1,124 @@
+//! A unit of work with a stable id: what it is, where it stands, and what it went through.
+
+use super::{EndedAttempt, Format, PublicState, Readiness, State, Waiting};
+use crate::{
+    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Share, TagKey, TagValue,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One execution. The first group of fields never changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// Its stable name.
+    pub id: ExecutionId,
+    /// Whose it is.
+    pub namespace: Namespace,
+    /// Where it queues.
+    pub lane: Lane,
+    /// Which handler runs it.
+    pub kind: Kind,
+    /// Which capabilities it requires.
+    #[serde(default, skip_serializing_if = "Class::is_empty")]
+    pub requires: Class,
+    /// Its fairness key within the lane.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub share: Share,
+    /// Higher runs first.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub priority: u16,
+    /// What it works on.
+    pub input: Held,
+    /// What its submitter decided beforehand.
+    #[serde(default, skip_serializing_if = "Policy::is_default")]
+    pub policy: Policy,
+    /// The key it was submitted under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// When it was submitted.
+    pub created_at: Millis,
+    /// The call that submitted it.
+    pub created_by: CommandId,
+
+    /// Labels for finding it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<TagKey, TagValue>,
+    /// Where it stands.
+    pub state: State,
+    /// When it last changed; the rules never go back behind it.
+    pub changed_at: Millis,
+    /// When it first became ready: with the priority, its place in the queue for life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_at: Option<Millis>,
+    /// When it was first claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Millis>,
+    /// How many attempts were ever made.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub attempts: u32,
+    /// How many failures were followed by another attempt.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub retries: u32,
+    /// How many lost leases were followed by another attempt.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reclaims: u32,
+    /// How many of them in a row, without an attempt that ended by itself.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reclaims_in_a_row: u32,
+    /// The epoch of the newest lease; 0 before the first.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub epoch: u64,
+    /// The newest attempt that has ended; it becomes a record of its own when another one starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<EndedAttempt>,
+    /// What it ended with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Held>,
+}
+
+/// A payload as an execution holds it: small JSON in place, anything else in a record beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// In place.
+    Json(Json),
+    /// In a record beside the execution.
+    Beside {
+        /// Says what the bytes are.
+        content_type: Arc<str>,
+        /// How many there are.
+        bytes: u64,
+    },
+}
+
+impl Execution {
+    /// What users see.
+    #[must_use]
+    pub fn public_state(&self) -> PublicState {
+        self.state.public()
+    }
+
+    /// Makes it wait, and gives it its place in the queue the first time it is ready.
+    pub(crate) fn wait(&mut self, waiting: Waiting) {
+        if let Readiness::Ready { since } = waiting.readiness {
+            self.queued_at.get_or_insert(since);
+        }
+        self.state = State::Waiting(waiting);
+    }
+
+    /// The rank of its ready entry: higher priority first, then who was ready first.
+    #[must_use]
+    pub fn ready_rank(&self) -> u64 {
+        let urgency = u64::from(crate::limits::PRIORITY_MAX.saturating_sub(self.priority));
+        let queued_at = self.queued_at.unwrap_or(self.created_at).0;
+        (urgency << 48) | queued_at.min((1 << 48) - 1)
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

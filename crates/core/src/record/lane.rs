@@ -1,0 +1,87 @@
+//! Registries and settings: lanes, their copies, the classes in use, and idempotency keys.
+
+use super::Format;
+use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
+
+/// What a lane lets through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneState {
+    /// Everything.
+    #[default]
+    Open,
+    /// Submissions, but no claims.
+    Paused,
+    /// Claims, but no submissions.
+    Draining,
+}
+
+/// What an operator decided about a lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneSettings {
+    /// What it lets through.
+    pub state: LaneState,
+}
+
+/// A lane's settings, in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneMaster {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// Whose lane.
+    pub namespace: Namespace,
+    /// Its name.
+    pub lane: Lane,
+    /// What was decided last.
+    pub settings: LaneSettings,
+    /// Counts the decisions.
+    pub revision: u64,
+    /// The partitions that do not have this revision yet.
+    pub owed: BTreeSet<PartitionId>,
+    /// The calls that decided before the last one, oldest first, each with its revision: a repeat changes nothing.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub earlier: VecDeque<(CommandId, u64)>,
+    /// The call that decided last.
+    pub changed_by: CommandId,
+    /// When.
+    pub changed_at: Millis,
+}
+
+/// One partition's copy of a lane's settings; its rules read nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneCopy {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The settings in force here.
+    pub settings: LaneSettings,
+    /// Which decision they are.
+    pub revision: u64,
+}
+
+/// Says that work of this class was submitted here, so that workers know which ready queues exist.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassSeen {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The capabilities, in full.
+    pub capabilities: Class,
+}
+
+/// Which execution an idempotency key stands for, until it is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdempotencyRecord {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Tells whether a later submit asks for the same.
+    pub fingerprint: u64,
+    /// When the key is forgotten.
+    pub expires_at: Millis,
+}

@@ -1,0 +1,67 @@
+//! What is stored: data and small predicates, no decisions.
+
+mod attempt;
+mod execution;
+mod lane;
+mod message;
+mod state;
+
+pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt};
+pub use execution::{Execution, Held};
+pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState};
+pub use message::{Inbox, Message, MessageBody, Outbox};
+pub use state::{Active, Finished, Lease, Outcome, PublicState, Readiness, State, Waiting, WhyDelayed};
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// The newest format this version writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// The format number that every stored body starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format;
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FORMAT.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            1..=FORMAT => Ok(Self),
+            newer => Err(de::Error::custom(format_args!("format {newer} is unknown to this version"))),
+        }
+    }
+}
+
+/// Any record of the system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// A unit of work.
+    Execution(Execution),
+    /// An attempt that ended and was followed by another.
+    Attempt(EndedAttempt),
+    /// A payload stored beside its execution, as raw bytes.
+    Payload(Bytes),
+    /// Which execution an idempotency key stands for.
+    Idempotency(IdempotencyRecord),
+    /// A lane's settings.
+    LaneMaster(LaneMaster),
+    /// One partition's copy of them.
+    LaneCopy(LaneCopy),
+    /// A class that has been used.
+    Class(ClassSeen),
+    /// The sequence of messages to one partition.
+    Outbox(Outbox),
+    /// A message on its way.
+    Message(Message),
+    /// What has been applied from one partition.
+    Inbox(Inbox),
+    /// The bytes of a message that could not be delivered.
+    Dead(Bytes),
+    /// Bytes this version cannot read; never rewritten.
+    Unreadable(Bytes),
+}

@@ -1,0 +1,89 @@
+//! What an accepted command answers.
+
+use crate::record::AttemptKind;
+use crate::{ExecutionId, Fence, Kind, Lane, Millis, Namespace, Payload, TagKey, TagValue};
+use std::collections::BTreeMap;
+
+/// The answer to a command that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// To a submit.
+    Submitted(Submitted),
+    /// To a claim.
+    Claimed(Box<Claimed>),
+    /// To a renewal: when the lease ends now.
+    Renewed {
+        /// When the lease ends.
+        expires_at: Millis,
+    },
+    /// To a completion.
+    Completed,
+    /// To a failure.
+    Failed(AfterFailure),
+    /// To a lease given back.
+    Returned,
+    /// To a due time: whether there was anything to do.
+    Due {
+        /// Whether the record changed.
+        acted: bool,
+        /// When to look again; absent when there is nothing to wait for.
+        next: Option<Millis>,
+    },
+    /// To messages: how many were new.
+    Delivered {
+        /// How many were new.
+        applied: usize,
+    },
+    /// To a removal of delivered messages.
+    Forgotten,
+    /// To a message set aside.
+    Buried,
+    /// To a lane change: which decision it became.
+    LaneSet {
+        /// Counts the decisions about the lane.
+        revision: u64,
+    },
+}
+
+/// The answer to a submit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Submitted {
+    /// The execution, new or old.
+    pub id: ExecutionId,
+    /// Whether this call created it; false when its idempotency key stands for an earlier one.
+    pub created: bool,
+}
+
+/// What a worker gets with a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// What proves ownership in every later call.
+    pub fence: Fence,
+    /// When the lease ends unless it is renewed.
+    pub expires_at: Millis,
+    /// Whose execution.
+    pub namespace: Namespace,
+    /// Its lane.
+    pub lane: Lane,
+    /// Which handler to run.
+    pub kind: Kind,
+    /// What to work on.
+    pub input: Payload,
+    /// Its labels.
+    pub tags: BTreeMap<TagKey, TagValue>,
+    /// Why this attempt was made.
+    pub attempt_kind: AttemptKind,
+    /// How many failures were retried before.
+    pub retries: u32,
+    /// When it was submitted.
+    pub created_at: Millis,
+}
+
+/// What follows a failed attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// Another attempt.
+    RetryAt(Millis),
+    /// The end.
+    Finished,
+}

@@ -1,0 +1,166 @@
+//! Messages: sent with their cause, applied once, removed when delivered, set aside when they cannot be.
+
+use crate::record::{Format, LaneSettings, LaneState, Message, MessageBody, Outbox, Record};
+use crate::rules::world::World;
+use crate::rules::world::make::{HOME, lane, namespace, set_lane};
+use crate::{Bury, Command, Deliver, Forget, Key, Lane, MessageId, PartitionId, Reply, Window, limits};
+use bytes::Bytes;
+
+const OTHER: PartitionId = PartitionId(1);
+
+fn changed(id: u128, lane: Lane, revision: u64) -> Message {
+    let settings = LaneSettings { state: LaneState::Paused };
+    let body = MessageBody::LaneChanged { namespace: namespace(), lane, settings, revision };
+    Message { format: Format, id: MessageId(id), sent_at: crate::Millis(1), body }
+}
+
+fn deliver(messages: Vec<Message>) -> Command {
+    Command::Deliver(Deliver { from: HOME, messages })
+}
+
+fn applied(world: &mut World, command: &Command) -> usize {
+    match world.run(OTHER, command).result {
+        Ok(Reply::Delivered { applied }) => applied,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn outbox(world: &World) -> (u64, u64) {
+    match world.record(&Key::Outbox(HOME, OTHER)) {
+        Some(Record::Outbox(Outbox { first, next, .. })) => (*first, *next),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_message_is_applied_once() {
+    let mut world = World::new(2);
+    let messages: Vec<Message> = (1..=3).map(|n| changed(n, lane(), n as u64)).collect();
+    let twice = [messages.clone(), messages.clone()].concat();
+    assert_eq!(applied(&mut world, &deliver(twice)), 3, "duplicates in one delivery");
+    let done = world.run(OTHER, &deliver(messages.clone()));
+    assert_eq!(done.result, Ok(Reply::Delivered { applied: 0 }));
+    assert!(done.step.writes.is_empty() && done.events.is_empty(), "a redelivery changes nothing");
+    assert_eq!(done.window, Window::default());
+    let overlapping = vec![messages[2].clone(), changed(4, lane(), 4), messages[0].clone()];
+    assert_eq!(applied(&mut world, &deliver(overlapping)), 1);
+    assert_eq!(applied(&mut world, &deliver(Vec::new())), 0);
+    assert_eq!(world.outgoing(OTHER, HOME).len(), 4, "one answer for each");
+}
+
+#[test]
+fn as_many_ids_are_remembered_as_one_delivery_holds() {
+    let mut world = World::new(2);
+    let many = limits::MESSAGES_MAX as u128;
+    let batch = |from: u128| deliver((from..from + many).map(|n| changed(n, lane(), n as u64)).collect());
+    assert_eq!(applied(&mut world, &batch(0)), limits::MESSAGES_MAX);
+    assert_eq!(applied(&mut world, &batch(0)), 0);
+    assert_eq!(applied(&mut world, &batch(many)), limits::MESSAGES_MAX);
+    assert_eq!(applied(&mut world, &batch(many)), 0);
+    let Some(Record::Inbox(inbox)) = world.record(&Key::Inbox(OTHER, HOME)) else { panic!("there is an inbox") };
+    assert_eq!(inbox.applied.len(), limits::MESSAGES_MAX);
+    let too_many = deliver((1_000..1_000 + 2 * many).map(|n| changed(n, lane(), n as u64)).collect());
+    assert_eq!(applied(&mut world, &too_many), limits::MESSAGES_MAX, "the rest waits for the next delivery");
+}
+
+#[test]
+fn even_a_forgotten_duplicate_does_no_harm() {
+    let mut world = World::new(2);
+    let many = limits::MESSAGES_MAX as u128 + 1;
+    for n in 0..many {
+        applied(&mut world, &deliver(vec![changed(n, lane(), n as u64 + 1)]));
+    }
+    let before = world.record(&Key::LaneCopy(namespace(), lane(), OTHER)).cloned();
+    assert_eq!(applied(&mut world, &deliver(vec![changed(0, lane(), 1)])), 1);
+    assert_eq!(world.record(&Key::LaneCopy(namespace(), lane(), OTHER)).cloned(), before);
+}
+
+#[test]
+fn a_full_delivery_about_many_lanes_needs_few_rounds() {
+    let mut world = World::new(2);
+    let name = |n: usize| format!("lane-{n}").parse::<Lane>().unwrap();
+    let messages = (0..limits::MESSAGES_MAX).map(|n| changed(n as u128, name(n), 1)).collect();
+    let done = world.run_from_nothing(OTHER, &deliver(messages));
+    assert_eq!(done.result, Ok(Reply::Delivered { applied: limits::MESSAGES_MAX }));
+    assert!(done.rounds <= 4, "{} rounds", done.rounds);
+    let answers = world.outgoing(OTHER, HOME);
+    assert!(answers.iter().map(|(seq, _)| *seq).eq(0..limits::MESSAGES_MAX as u64), "dense, in order");
+    let ids: std::collections::BTreeSet<_> = answers.iter().map(|(_, message)| message.id).collect();
+    assert_eq!(ids.len(), limits::MESSAGES_MAX, "each with an id of its own");
+}
+
+#[test]
+fn delivered_messages_are_removed_a_delivery_at_a_time() {
+    let mut world = World::new(2);
+    for n in 0..100 {
+        world.accept(&set_lane(n + 1, LaneState::Paused));
+    }
+    assert_eq!(outbox(&world), (0, 100));
+    let forget = |through| Command::Forget(Forget { to: OTHER, through });
+    let done = world.run_from_nothing(HOME, &forget(9));
+    assert_eq!(done.result, Ok(Reply::Forgotten));
+    assert!(done.rounds <= 2 && done.events.is_empty(), "{} rounds", done.rounds);
+    assert_eq!((outbox(&world), world.outgoing(HOME, OTHER)[0].0), ((10, 100), 10));
+    for through in [0, 9] {
+        let done = world.home(&forget(through));
+        assert_eq!(done.result, Ok(Reply::Forgotten));
+        assert!(done.step.writes.is_empty(), "what is gone stays gone");
+    }
+    world.accept(&forget(99));
+    assert_eq!(outbox(&world), (10 + limits::MESSAGES_MAX as u64, 100));
+    world.accept(&forget(u64::MAX));
+    assert_eq!(outbox(&world), (100, 100), "never past what was sent");
+    assert!(world.outgoing(HOME, OTHER).is_empty());
+    world.accept(&set_lane(500, LaneState::Open));
+    assert_eq!(world.outgoing(HOME, OTHER)[0].0, 100, "a sequence is not used twice");
+}
+
+#[test]
+fn forgetting_what_was_never_sent_changes_nothing() {
+    let mut world = World::new(2);
+    for through in [0, 7, u64::MAX] {
+        let done = world.home(&Command::Forget(Forget { to: OTHER, through }));
+        assert_eq!(done.result, Ok(Reply::Forgotten));
+        assert!(done.step.writes.is_empty());
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_delivered_is_set_aside_with_its_bytes() {
+    let mut world = World::new(2);
+    world.accept(&set_lane(1, LaneState::Paused));
+    world.accept(&set_lane(2, LaneState::Open));
+    let body = Bytes::from_static(b"\x00\xff not json");
+    world.put(Key::Message(HOME, OTHER, 0), Record::Unreadable(body.clone()));
+    let bury = Command::Bury(Bury { to: OTHER, seq: 0, body: body.clone() });
+    let done = world.home(&bury);
+    assert_eq!(done.result, Ok(Reply::Buried));
+    assert_eq!(world.record(&Key::Message(HOME, OTHER, 0)), None);
+    assert_eq!(world.record(&Key::Dead(HOME, OTHER, 0)), Some(&Record::Dead(body)));
+    let again = world.home(&bury);
+    assert_eq!(again.result, Ok(Reply::Buried));
+    assert!(again.step.writes.is_empty(), "burying twice changes nothing");
+
+    assert_eq!(world.deliver(HOME, OTHER), 1, "the queue moves on");
+    assert_eq!(outbox(&world), (2, 2), "the gap is forgotten with its neighbours");
+}
+
+#[test]
+fn the_same_cause_sends_the_same_ids_and_other_causes_others() {
+    let ids = |command: u128| {
+        let mut world = World::new(3);
+        world.accept(&set_lane(command, LaneState::Paused));
+        world.sent_ids()
+    };
+    assert_eq!(ids(1), ids(1));
+    let all: std::collections::BTreeSet<_> = (1..=50).flat_map(ids).collect();
+    assert_eq!(all.len(), 50 * 3, "no two messages share an id");
+}
+
+impl World {
+    /// The ids of what the home partition has sent.
+    fn sent_ids(&self) -> Vec<MessageId> {
+        let to = (0..self.partitions).map(PartitionId);
+        to.flat_map(|to| self.outgoing(HOME, to)).map(|(_, message)| message.id).collect()
+    }
+}

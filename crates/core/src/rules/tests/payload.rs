@@ -1,0 +1,96 @@
+//! Inputs and results: small JSON in the record, everything else beside it, every byte as it was given.
+
+use crate::record::{Held, Record};
+use crate::rules::world::World;
+use crate::rules::world::make::{HOME, claim, id, submit};
+use crate::{
+    Command, CommandId, Complete, Fence, Key, LeaseId, Payload, PayloadSlot, Rejection, Reply, Submit, codec, limits,
+};
+use bytes::Bytes;
+
+fn text(len: usize) -> Payload {
+    Payload::json(format!("\"{}\"", "a".repeat(len - 2))).unwrap()
+}
+
+fn every_byte() -> Vec<u8> {
+    (0..=255).cycle().take(1_000).collect()
+}
+
+#[test]
+fn payloads_come_back_exactly_whether_in_place_or_beside() {
+    let spaced = "{ \"a\" : 1.50,\n \"b\":\"\\u00e9\", \"c\": 12345678901234567890123 }";
+    for (payload, beside) in [
+        (Payload::null(), false),
+        (Payload::json(spaced).unwrap(), false),
+        (text(limits::PAYLOAD_INLINE_BYTES_MAX), false),
+        (text(limits::PAYLOAD_INLINE_BYTES_MAX + 1), true),
+        (text(limits::PAYLOAD_BYTES_MAX), true),
+        (Payload::bytes("image/png", every_byte()).unwrap(), true),
+        (Payload::bytes("text/plain", "").unwrap(), true),
+        (Payload::bytes("application/octet-stream", vec![0; limits::PAYLOAD_BYTES_MAX]).unwrap(), true),
+    ] {
+        let mut world = World::new(1);
+        world.submit(Submit { input: payload.clone(), ..submit(1) });
+        let claimed = world.claim(id(1), 10);
+        assert_eq!(claimed.input, payload);
+        let repeat = world.accept(&Command::Claim(claim(id(1), 10)));
+        assert_eq!(repeat, Reply::Claimed(claimed.clone()), "a repeat brings the input too");
+        let complete = Complete { command: CommandId(50), fence: claimed.fence, result: payload.clone() };
+        world.accept(&Command::Complete(complete));
+        let execution = world.execution(id(1)).clone();
+        for (slot, held) in [(PayloadSlot::Input, &execution.input), (PayloadSlot::Result, &execution.result.unwrap())]
+        {
+            let stored = world.record(&Key::Payload(id(1), slot));
+            match held {
+                Held::Json(json) => assert_eq!((json.as_str().as_bytes(), stored), (payload.as_bytes(), None)),
+                Held::Beside { content_type, bytes } => {
+                    assert_eq!((&**content_type, *bytes), (payload.content_type(), payload.as_bytes().len() as u64));
+                    let Some(Record::Payload(stored)) = stored else { panic!("{stored:?}") };
+                    assert_eq!(stored, payload.as_bytes());
+                    assert_eq!(codec::encode(&Record::Payload(stored.clone())), stored, "raw, without base64");
+                }
+            }
+            assert_eq!(matches!(held, Held::Beside { .. }), beside);
+        }
+    }
+}
+
+#[test]
+fn a_payload_that_could_not_be_read_back_is_not_written() {
+    let lying = Payload::Bytes { content_type: "application/json".into(), bytes: Bytes::from_static(b"\xff") };
+    let unnamed = Payload::Bytes { content_type: "".into(), bytes: Bytes::from_static(b"x") };
+    let large =
+        Payload::Bytes { content_type: "image/png".into(), bytes: vec![0; limits::PAYLOAD_BYTES_MAX + 1].into() };
+    let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
+    let deep = Payload::Json(serde_json::from_str(&deep).unwrap());
+    for payload in [lying, unnamed, large, deep] {
+        let mut world = World::new(1);
+        let refused = world.refuse(&Command::Submit(Box::new(Submit { input: payload.clone(), ..submit(1) })));
+        assert!(matches!(refused, Rejection::InvalidArgument { field: "payload", .. }), "{refused}");
+        let fence = world.running(submit(1), 10);
+        let complete = Complete { command: CommandId(50), fence, result: payload };
+        let refused = world.refuse(&Command::Complete(complete));
+        assert!(matches!(refused, Rejection::InvalidArgument { field: "payload", .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_lost_input_is_reported_not_replaced() {
+    let mut world = World::new(1);
+    world.submit(Submit { input: text(2_000), ..submit(1) });
+    let key = Key::Payload(id(1), PayloadSlot::Input);
+    world.records.remove(&key);
+    let refused = world.refuse(&Command::Claim(claim(id(1), 10)));
+    assert_eq!(refused, Rejection::RecordUnreadable { key: key.to_string() });
+}
+
+#[test]
+fn a_claim_of_a_large_input_asks_for_it() {
+    let mut world = World::new(1);
+    world.submit(Submit { input: text(2_000), ..submit(1) });
+    let done = world.run_from_nothing(HOME, &Command::Claim(claim(id(1), 10)));
+    let fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 0 };
+    assert!(matches!(&done.result, Ok(Reply::Claimed(claimed)) if claimed.fence == fence));
+    assert!(done.step.reads.contains(&Key::Payload(id(1), PayloadSlot::Input)));
+    assert!(!done.step.writes.contains(&Key::Payload(id(1), PayloadSlot::Input)), "written once");
+}

@@ -1,0 +1,169 @@
+//! Accepting new work.
+
+use crate::record::{AttemptKind, ClassSeen, Format, Held, LaneState, Readiness, Record, State, Waiting, WhyDelayed};
+use crate::rules::world::World;
+use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit};
+use crate::{
+    Backoff, Category, Command, CommandId, Event, Key, Millis, PartitionId, Policy, Rejection, Reply, RetryPolicy,
+    Span, Submit, Submitted, What, When, Window, limits,
+};
+
+fn command(submit: Submit) -> Command {
+    Command::Submit(Box::new(submit))
+}
+
+#[test]
+fn new_work_is_ready_at_once_and_its_class_is_registered() {
+    let mut world = World::new(1);
+    let done = world.home(&command(Submit { requires: class(&["gpu"]), priority: 5, ..submit(1) }));
+    assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(1), created: true })));
+    assert_eq!(done.window, Window::default());
+    let what = What::Submitted { kind: "work".parse().unwrap(), delayed_until: None };
+    let (at, format) = (world.now, Format);
+    let event = Event { format, at, namespace: namespace(), lane: lane(), execution: Some(id(1)), what };
+    assert_eq!(done.events, [event]);
+    let execution = world.execution(id(1));
+    let since = world.now;
+    let ready = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Initial };
+    assert_eq!(execution.state, State::Waiting(ready));
+    assert_eq!((execution.created_at, execution.changed_at, execution.queued_at), (since, since, Some(since)));
+    assert_eq!((execution.attempts, execution.retries, execution.reclaims, execution.epoch), (0, 0, 0, 0));
+    assert_eq!((execution.started_at, &execution.last, &execution.result), (None, &None, &None));
+    assert!(matches!(&execution.input, Held::Json(json) if json.as_str() == "null"));
+    let key = Key::class(&namespace(), &lane(), &class(&["gpu"]), HOME);
+    let seen = Record::Class(ClassSeen { format: Format, capabilities: class(&["gpu"]) });
+    assert_eq!(world.record(&key), Some(&seen));
+
+    let again = world.home(&command(Submit { requires: class(&["gpu"]), ..submit(2) }));
+    assert!(!again.step.writes.contains(&key), "a known class is not written again");
+}
+
+#[test]
+fn a_repeat_gets_the_first_answer_whatever_happened_since() {
+    let mut world = World::new(1);
+    let first = command(Submit { when: When::At(world.now + Span(5)), ..submit(1) });
+    let answer = world.accept(&first);
+    world.pass(Span::days(2));
+    world.lane_is(LaneState::Draining);
+    let done = world.home(&first);
+    assert_eq!(done.result, Ok(answer));
+    assert!(done.step.writes.is_empty() && done.events.is_empty());
+    let other = command(Submit { command: CommandId(99), ..submit(1) });
+    assert_eq!(world.refuse(&other), Rejection::ExecutionExists(id(1)));
+}
+
+#[test]
+fn the_requested_time_decides_between_ready_and_delayed() {
+    let start = after(Span(0));
+    let hour = Span::hours(1);
+    let delayed = |until: Millis| Readiness::Delayed { until, why: WhyDelayed::Submitted };
+    let ready = Readiness::Ready { since: start };
+    let from = |time: Millis| Window { not_before: Some(time), not_after: None };
+    let free = Window::default();
+    for (when, readiness, window) in [
+        (When::Now, ready, free),
+        (When::After(Span(0)), ready, free),
+        (When::After(hour), delayed(start + hour), free),
+        (When::At(start + Span(1)), delayed(start + Span(1)), free),
+        (When::At(start), ready, from(start)),
+        (When::At(start - Span(1)), ready, from(start - Span(1))),
+        (When::At(start - limits::PAST_GRACE), ready, from(start - limits::PAST_GRACE)),
+        (When::At(start + limits::FUTURE_MAX), delayed(start + limits::FUTURE_MAX), free),
+    ] {
+        let mut world = World::new(1);
+        let done = world.home(&command(Submit { when, ..submit(1) }));
+        assert!(done.result.is_ok(), "{when:?}");
+        assert_eq!(done.window, window, "{when:?}");
+        let execution = world.execution(id(1));
+        assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: AttemptKind::Initial }), "{when:?}");
+        let queued = matches!(readiness, Readiness::Ready { .. }).then_some(start);
+        assert_eq!(execution.queued_at, queued, "{when:?}");
+        let What::Submitted { delayed_until, .. } = done.events[0].what else { panic!("{when:?}") };
+        assert_eq!(delayed_until, execution.state.due(), "{when:?}");
+    }
+}
+
+#[test]
+fn a_time_too_long_past_is_refused_only_if_the_store_agrees() {
+    let mut world = World::new(1);
+    let at = world.now - limits::PAST_GRACE - Span(1);
+    let done = world.home(&command(Submit { when: When::At(at), ..submit(1) }));
+    let ago = Span(limits::PAST_GRACE.0 + 1);
+    assert_eq!(done.result, Err(Rejection::TimeInPast { field: "run_at", ago }));
+    assert_eq!(done.window, Window { not_before: Some(world.now), not_after: None });
+}
+
+#[test]
+fn arguments_outside_their_limits_are_refused_by_name() {
+    let policy = |retry: RetryPolicy| Policy { retry, dedup_window: None };
+    let categories = vec![Category::transient(); limits::CATEGORIES_MAX + 1];
+    let too_long = Span(limits::BACKOFF_MAX.0 + 1);
+    let fixed = Backoff::Fixed { delay: too_long, jitter: false };
+    let doubling = Backoff::Exponential { initial: Span(1), max: too_long, jitter: true };
+    let tags = (0..=limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect();
+    let window = |span: Span| Policy { dedup_window: Some(span), ..Policy::default() };
+    for (submit, field) in [
+        (Submit { priority: limits::PRIORITY_MAX + 1, ..submit(1) }, "priority"),
+        (Submit { tags, ..submit(1) }, "tags"),
+        (Submit { policy: make::retry(limits::RETRIES_MAX + 1, Span(0)), ..submit(1) }, "max_retries"),
+        (Submit { policy: policy(RetryPolicy { categories, ..RetryPolicy::default() }), ..submit(1) }, "categories"),
+        (Submit { policy: policy(RetryPolicy { backoff: fixed, ..RetryPolicy::default() }), ..submit(1) }, "backoff"),
+        (
+            Submit { policy: policy(RetryPolicy { backoff: doubling, ..RetryPolicy::default() }), ..submit(1) },
+            "backoff",
+        ),
+        (Submit { policy: window(Span(limits::DEDUP_WINDOW_MIN.0 - 1)), ..submit(1) }, "dedup_window"),
+        (Submit { policy: window(Span(limits::DEDUP_WINDOW_MAX.0 + 1)), ..submit(1) }, "dedup_window"),
+        (Submit { when: When::After(Span(limits::FUTURE_MAX.0 + 1)), ..submit(1) }, "run_at"),
+        (Submit { when: When::At(Millis(u64::MAX)), ..submit(1) }, "run_at"),
+        (Submit { id: make::id_in(1, PartitionId(1)), ..submit(1) }, "id"),
+    ] {
+        let mut world = World::new(2);
+        match world.refuse(&command(submit)) {
+            Rejection::InvalidArgument { field: named, .. } => assert_eq!(named, field),
+            other => panic!("{field}: {other}"),
+        }
+        assert!(world.records.is_empty(), "{field}");
+    }
+}
+
+#[test]
+fn arguments_at_their_limits_are_accepted() {
+    let backoff = Backoff::Exponential { initial: limits::BACKOFF_MAX, max: limits::BACKOFF_MAX, jitter: true };
+    let categories = vec![Category::transient(); limits::CATEGORIES_MAX];
+    let retry = RetryPolicy { max_retries: limits::RETRIES_MAX, backoff, categories };
+    let mut world = World::new(1);
+    world.submit(Submit {
+        priority: limits::PRIORITY_MAX,
+        tags: (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect(),
+        policy: Policy { retry, dedup_window: Some(limits::DEDUP_WINDOW_MAX) },
+        ..submit(1)
+    });
+    assert_eq!(world.execution(id(1)).ready_rank(), world.now.0, "the highest priority ranks by time alone");
+}
+
+#[test]
+fn classes_with_one_name_do_not_mix() {
+    let mut world = World::new(1);
+    let long: Vec<String> = (0..20).map(|n| format!("capability-{n}")).collect();
+    let long = class(&long.iter().map(String::as_str).collect::<Vec<_>>());
+    let key = Key::class(&namespace(), &lane(), &long, HOME);
+    world.put(key, Record::Class(ClassSeen { format: Format, capabilities: class(&["other"]) }));
+    let refused = world.refuse(&command(Submit { requires: long, ..submit(1) }));
+    assert!(matches!(refused, Rejection::InvalidArgument { field: "requires", .. }));
+    world.submit(Submit { requires: class(&["-"]), ..submit(2) });
+    world.submit(submit(3));
+}
+
+#[test]
+fn a_paused_lane_takes_submissions_and_a_draining_one_does_not() {
+    for (state, taken) in [(LaneState::Open, true), (LaneState::Paused, true), (LaneState::Draining, false)] {
+        let mut world = World::new(1);
+        world.lane_is(state);
+        let done = world.home(&command(submit(1)));
+        let refused = Err(Rejection::LaneDraining(lane()));
+        let expected = if taken { Ok(Reply::Submitted(Submitted { id: id(1), created: true })) } else { refused };
+        assert_eq!(done.result, expected, "{state:?}");
+        assert!(done.step.reads.contains(&Key::LaneCopy(namespace(), lane(), HOME)), "a refusal keeps its reads");
+    }
+}

@@ -1,0 +1,203 @@
+//! What a batch of commands leaves in a view: reads, writes, windows, needs.
+
+use crate::record::{LaneState, Record};
+use crate::rules::world::World;
+use crate::rules::world::make::{self, HOME, TTL, claim, due, id, lane, namespace, set_lane, submit};
+use crate::{
+    Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, PayloadSlot, Rejection, Reply, Span, Stop,
+    Submit, View, When, Window, apply, limits,
+};
+use bytes::Bytes;
+
+fn view_of(world: &World) -> View<'static> {
+    let mut view = View::new(HOME, world.partitions);
+    for (key, record) in &world.records {
+        view.supply(key.clone(), Some(record.clone()));
+    }
+    view
+}
+
+#[test]
+fn a_refused_command_leaves_its_reads_and_its_neighbours_alone() {
+    let mut world = World::new(1);
+    let fence = world.running(submit(1), 10);
+    world.submit(submit(2));
+    world.now = world.now + TTL;
+    let lapsed_at = world.now;
+    let mut view = view_of(&world);
+    for absent in [Key::Execution(id(3)), Key::Execution(id(4)), Key::LaneCopy(namespace(), lane(), HOME)] {
+        view.supply(absent, None);
+    }
+    let renamed = Submit { command: CommandId(99), ..submit(2) };
+    for (command, accepted) in [
+        (Command::Submit(Box::new(submit(3))), true),
+        (make::complete(50, fence), false),
+        (Command::Claim(claim(id(3), 20)), true),
+        (Command::Submit(Box::new(renamed)), false),
+        (Command::Claim(claim(id(3), 21)), false),
+        (Command::Claim(claim(id(4), 22)), false),
+    ] {
+        let events = view.events().len();
+        let result = apply(&mut view, &command, world.now);
+        assert_eq!(result.is_ok(), accepted, "{command:?}: {result:?}");
+        assert_eq!(view.step().writes.is_empty(), !accepted);
+        assert_eq!(view.events().len(), events + usize::from(accepted));
+        assert!(!view.step().reads.is_empty());
+    }
+    let written: Vec<Key> = view.writes().map(|(key, _)| key.clone()).collect();
+    assert_eq!(written, [Key::Execution(id(3))], "its class was known");
+    for read in [id(1), id(2), id(3), id(4)] {
+        assert!(view.reads().any(|key| *key == Key::Execution(read)), "{read} was read");
+    }
+    let window = Window { not_before: Some(lapsed_at), not_after: Some(world.now + TTL) };
+    assert_eq!(view.window(), window, "the refusal's bound and the claim's");
+}
+
+#[test]
+fn a_later_refusal_does_not_take_an_earlier_write_back() {
+    let world = World::new(1);
+    let mut view = View::new(HOME, 1);
+    let deep = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
+    for absent in [1, 2].map(|n| Key::Execution(id(n))) {
+        view.supply(absent, None);
+    }
+    let class = Key::class(&namespace(), &lane(), &submit(1).requires, HOME);
+    for absent in [class.clone(), Key::LaneCopy(namespace(), lane(), HOME)] {
+        view.supply(absent, None);
+    }
+    let refused = apply(&mut view, &Command::Submit(Box::new(Submit { input: deep, ..submit(1) })), world.now);
+    assert!(matches!(refused, Err(Stop::Refuse(Rejection::InvalidArgument { field: "payload", .. }))));
+    assert_eq!(view.writes().count(), 0, "the class had been written and is not any more");
+    apply(&mut view, &Command::Submit(Box::new(submit(1))), world.now).unwrap();
+    let bad = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
+    apply(&mut view, &Command::Submit(Box::new(Submit { input: bad, ..submit(2) })), world.now).unwrap_err();
+    let written: Vec<&Key> = view.writes().map(|(key, _)| key).collect();
+    assert_eq!(written.len(), 2, "{written:?}");
+    assert!(written.contains(&&class) && written.contains(&&Key::Execution(id(1))));
+}
+
+#[test]
+fn windows_narrow_with_every_command() {
+    let mut world = World::new(1);
+    let long = world.running(submit(1), 10);
+    world.pass(Span::seconds(5));
+    let late = world.running(submit(2), 11);
+    world.submit(Submit { when: When::After(Span(3)), ..submit(3) });
+    world.submit(Submit { when: When::After(Span(7)), ..submit(4) });
+    world.pass(Span(10));
+    let mut view = view_of(&world);
+    for (command, window) in [
+        (due(id(3)), (Some(7), None)),
+        (make::renew(late, TTL), (Some(7), Some(TTL.0 - 10))),
+        (make::complete(50, long), (Some(7), Some(TTL.0 - 5_010))),
+        (due(id(4)), (Some(3), Some(TTL.0 - 5_010))),
+    ] {
+        view.supply(Key::Execution(id(9)), None);
+        apply(&mut view, &command, world.now).unwrap();
+        let (before, after) = window;
+        let not_before = before.map(|ago| world.now - Span(ago));
+        let not_after = after.map(|ahead| world.now + Span(ahead));
+        assert_eq!(view.window(), Window { not_before, not_after }, "{}", command.name());
+    }
+}
+
+/// Every kind of command, in a world where each is accepted or at least gets to its end.
+fn commands(world: &mut World) -> Vec<Command> {
+    let large = Payload::json(format!("\"{}\"", "a".repeat(3_000))).unwrap();
+    let keyed = Submit {
+        idempotency_key: Some("key".parse().unwrap()),
+        input: large.clone(),
+        policy: make::retry(5, Span(0)),
+        ..submit(1)
+    };
+    let fence = world.running(keyed.clone(), 10);
+    world.accept(&make::fail(40, fence));
+    let second = world.claim(id(1), 11).fence;
+    world.accept(&set_lane(1, LaneState::Open));
+    let messages = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
+    let other = world.running(Submit { policy: make::retry(5, Span(0)), ..submit(2) }, 12);
+    let third = world.running(submit(3), 13);
+    world.submit(Submit { input: large.clone(), ..submit(4) });
+    let complete = crate::Complete { command: CommandId(60), fence: second, result: large };
+    vec![
+        Command::Submit(Box::new(Submit { id: id(5), command: CommandId(5), ..keyed.clone() })),
+        Command::Submit(Box::new(Submit { id: id(6), idempotency_key: None, ..keyed })),
+        Command::Claim(claim(id(4), 14)),
+        make::renew(second, TTL),
+        make::fail(40, fence),
+        Command::Complete(complete),
+        make::fail(61, other),
+        make::unclaim(62, third),
+        due(id(3)),
+        Command::Deliver(Deliver { from: HOME, messages }),
+        Command::Forget(Forget { to: HOME, through: 0 }),
+        Command::Bury(Bury { to: PartitionId(1), seq: 0, body: Bytes::from_static(b"x") }),
+        set_lane(2, LaneState::Paused),
+    ]
+}
+
+#[test]
+fn a_rule_with_nothing_at_hand_asks_until_it_has_everything() {
+    let mut world = World::new(3);
+    let mut seen = std::collections::BTreeSet::new();
+    for command in commands(&mut world) {
+        let mut loaded = world.clone();
+        let with_keys = loaded.run(HOME, &command);
+        let mut bare = world.clone();
+        let done = bare.run_from_nothing(HOME, &command);
+        assert_eq!(done.result, with_keys.result, "{}", command.name());
+        assert_eq!((&done.step, done.window), (&with_keys.step, with_keys.window), "{}", command.name());
+        assert_eq!(bare.records, loaded.records, "{}", command.name());
+        assert!(with_keys.rounds < done.rounds && done.rounds <= limits::NEED_ROUNDS_MAX);
+        let known = command.keys(HOME);
+        let read = known.iter().all(|key| done.step.reads.contains(key));
+        assert!(read || done.step.writes.is_empty(), "{} loads what it does not read", command.name());
+        println!("{:9} asks {} times, {} with its keys loaded", command.name(), done.rounds, with_keys.rounds);
+        seen.insert(command.name());
+    }
+    assert_eq!(seen.len(), 11, "every kind of command: {seen:?}");
+}
+
+#[test]
+fn a_key_of_a_fresh_id_is_the_only_one_assumed_absent() {
+    let mut world = World::new(2);
+    for command in commands(&mut world) {
+        let expected = match &command {
+            Command::Submit(submit) => Some(Key::Execution(submit.id)),
+            _ => None,
+        };
+        assert_eq!(command.fresh_key(), expected);
+    }
+}
+
+#[test]
+fn records_that_cannot_be_read_stop_every_rule_and_stay() {
+    let mut world = World::new(2);
+    for command in commands(&mut world) {
+        let reads = world.clone().run(HOME, &command).step.reads;
+        for key in reads {
+            let mut world = world.clone();
+            let broken = Record::Unreadable(Bytes::from_static(b"{\"v\":2}"));
+            world.put(key.clone(), broken.clone());
+            let done = world.run(HOME, &command);
+            let overwritten = done.step.writes.contains(&key);
+            match (&command, &key) {
+                // It is moved aside with its bytes, which is the point of the command.
+                (Command::Bury(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Buried)),
+                // It was delivered, so its content matters no more.
+                (Command::Forget(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Forgotten)),
+                _ => {
+                    let refused = Err(Rejection::RecordUnreadable { key: key.to_string() });
+                    assert_eq!(done.result, refused, "{} and {key}", command.name());
+                    assert!(!overwritten && world.record(&key) == Some(&broken));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_payload_slot_is_part_of_no_other_key() {
+    let keys = [Key::Payload(id(1), PayloadSlot::Input), Key::Payload(id(1), PayloadSlot::Result)];
+    assert!(keys.iter().all(|key| key.to_string().starts_with(&id(1).to_string())));
+}

@@ -1,0 +1,276 @@
+//! The records at hand for one batch of commands: what was read, what was written, and which window they rely on.
+
+use crate::record::{Execution, Record};
+use crate::{Event, ExecutionId, Key, Millis, PartitionId, Rejection};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Why a rule did not finish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The command is refused.
+    Refuse(Rejection),
+    /// These records must be loaded, then the rule runs again from the start.
+    Need(Vec<Key>),
+}
+
+impl From<Rejection> for Stop {
+    fn from(rejection: Rejection) -> Self {
+        Self::Refuse(rejection)
+    }
+}
+
+/// The span of the store's clock in which what the commands decided is right: `not_before <= now < not_after`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Earlier, somebody's time has not come yet.
+    pub not_before: Option<Millis>,
+    /// From here on, somebody's lease is dead.
+    pub not_after: Option<Millis>,
+}
+
+/// What one command read and wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Every key it read, written ones included.
+    pub reads: BTreeSet<Key>,
+    /// Every key it wrote or deleted.
+    pub writes: BTreeSet<Key>,
+}
+
+/// Where a view finds records that were not supplied one by one, such as a cache.
+pub trait Source: std::fmt::Debug {
+    /// The record, or the knowledge that there is none; the outer `None` means that nothing is known.
+    fn find(&self, key: &Key) -> Option<Option<Arc<Record>>>;
+}
+
+/// Records of one partition, and the changes that a batch of commands makes to them.
+#[derive(Debug)]
+pub struct View<'a> {
+    source: Option<&'a dyn Source>,
+    partition: PartitionId,
+    partitions: u16,
+    records: BTreeMap<Key, Option<Arc<Record>>>,
+    read: BTreeSet<Key>,
+    written: BTreeSet<Key>,
+    events: Vec<Event>,
+    window: Window,
+    step: Step,
+    /// What the running command overwrote, newest last, and whether an earlier command had written it.
+    undo: Vec<(Key, Option<Arc<Record>>, bool)>,
+    events_before: usize,
+}
+
+impl<'a> View<'a> {
+    /// An empty view of one of the store's partitions.
+    #[must_use]
+    pub fn new(partition: PartitionId, partitions: u16) -> Self {
+        Self {
+            source: None,
+            partition,
+            partitions,
+            records: BTreeMap::new(),
+            read: BTreeSet::new(),
+            written: BTreeSet::new(),
+            events: Vec::new(),
+            window: Window::default(),
+            step: Step::default(),
+            undo: Vec::new(),
+            events_before: 0,
+        }
+    }
+
+    /// A view that looks into a source for what is not at hand.
+    #[must_use]
+    pub fn over(partition: PartitionId, partitions: u16, source: &'a dyn Source) -> Self {
+        Self { source: Some(source), ..Self::new(partition, partitions) }
+    }
+
+    /// The partition.
+    #[must_use]
+    pub fn partition(&self) -> PartitionId {
+        self.partition
+    }
+
+    /// How many partitions the store has.
+    #[must_use]
+    pub fn partitions(&self) -> u16 {
+        self.partitions
+    }
+
+    /// Puts a loaded record, or the knowledge that there is none, at hand. What commands wrote is not replaced.
+    pub fn supply(&mut self, key: Key, record: Option<Arc<Record>>) {
+        self.records.entry(key).or_insert(record);
+    }
+
+    /// Whether a key's record, or its absence, is at hand.
+    #[must_use]
+    pub fn has(&self, key: &Key) -> bool {
+        self.records.contains_key(key)
+    }
+
+    /// Every key that a command read, in order; each must still be as it was when the batch commits.
+    pub fn reads(&self) -> impl Iterator<Item = &Key> {
+        self.read.iter()
+    }
+
+    /// Every key that was written, with its new record or `None` when it was deleted.
+    pub fn writes(&self) -> impl Iterator<Item = (&Key, Option<&Arc<Record>>)> {
+        self.written.iter().map(|key| (key, self.records.get(key).and_then(Option::as_ref)))
+    }
+
+    /// What happened, in order.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The window in which all of it is right.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// What the newest command read and wrote.
+    #[must_use]
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.step = Step::default();
+        self.undo.clear();
+        self.events_before = self.events.len();
+    }
+
+    pub(crate) fn undo(&mut self) {
+        while let Some((key, before, written)) = self.undo.pop() {
+            if !written {
+                self.written.remove(&key);
+            }
+            self.records.insert(key, before);
+        }
+        self.events.truncate(self.events_before);
+        self.step.writes.clear();
+    }
+
+    /// Takes back what the running command wrote, after its rule panicked half-way.
+    pub fn abandon(&mut self) {
+        self.undo();
+    }
+
+    /// Reads a record of any kind.
+    ///
+    /// # Errors
+    /// [`Stop::Need`] when it is not at hand.
+    pub fn get(&mut self, key: &Key) -> Result<Option<Arc<Record>>, Stop> {
+        let record = match self.records.get(key) {
+            Some(record) => record.clone(),
+            None => {
+                let Some(record) = self.source.and_then(|source| source.find(key)) else {
+                    return Err(Stop::Need(vec![key.clone()]));
+                };
+                self.records.insert(key.clone(), record.clone());
+                record
+            }
+        };
+        self.step.reads.insert(key.clone());
+        if !self.read.contains(key) {
+            self.read.insert(key.clone());
+        }
+        Ok(record)
+    }
+
+    /// Does something for each of many items. When several of them lack records, all are asked for at once: one round
+    /// for a hundred items, not a hundred.
+    pub(crate) fn for_each<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut act: impl FnMut(&mut Self, T) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let mut lacking = BTreeSet::new();
+        for item in items {
+            match act(self, item) {
+                Ok(()) => {}
+                Err(Stop::Need(keys)) => lacking.extend(keys),
+                Err(refusal) if lacking.is_empty() => return Err(refusal),
+                // It may be due to what an earlier item could not do yet.
+                Err(_) => break,
+            }
+        }
+        if lacking.is_empty() { Ok(()) } else { Err(Stop::Need(lacking.into_iter().collect())) }
+    }
+
+    /// Reads an execution.
+    ///
+    /// # Errors
+    /// [`Stop::Need`] when it is not at hand, a refusal when it cannot be read.
+    pub(crate) fn execution(&mut self, id: ExecutionId) -> Result<Option<Execution>, Stop> {
+        let key = Key::Execution(id);
+        match self.get(&key)?.as_deref() {
+            None => Ok(None),
+            Some(Record::Execution(execution)) => Ok(Some(execution.clone())),
+            Some(_) => Err(unreadable(&key)),
+        }
+    }
+
+    /// Writes an execution and says what happened to it.
+    pub(crate) fn put_execution(&mut self, execution: Execution, event: crate::What) -> Result<(), Stop> {
+        self.events.push(Event {
+            format: crate::record::Format,
+            at: execution.changed_at,
+            namespace: execution.namespace.clone(),
+            lane: execution.lane.clone(),
+            execution: Some(execution.id),
+            what: event,
+        });
+        self.put(Key::Execution(execution.id), Record::Execution(execution))
+    }
+
+    /// Writes a record whole. A key is read before it is written, so that the commit expects what the rule saw; what
+    /// cannot be read is not overwritten.
+    pub(crate) fn put(&mut self, key: Key, record: Record) -> Result<(), Stop> {
+        let before = self.get(&key)?;
+        if let Some(Record::Unreadable(_)) = before.as_deref() {
+            return Err(unreadable(&key));
+        }
+        self.write(key, before, Some(Arc::new(record)));
+        Ok(())
+    }
+
+    /// Removes a record.
+    pub(crate) fn delete(&mut self, key: Key) -> Result<(), Stop> {
+        let before = self.get(&key)?;
+        self.write(key, before, None);
+        Ok(())
+    }
+
+    fn write(&mut self, key: Key, before: Option<Arc<Record>>, record: Option<Arc<Record>>) {
+        let written = !self.written.insert(key.clone());
+        self.undo.push((key.clone(), before, written));
+        self.step.writes.insert(key.clone());
+        self.records.insert(key, record);
+    }
+
+    /// Says what happened apart from any execution.
+    pub(crate) fn event(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// What the command decides is right only from this time on.
+    pub(crate) fn not_before(&mut self, time: Millis) {
+        let earliest = self.window.not_before.map_or(time, |old| old.max(time));
+        self.window.not_before = Some(earliest);
+    }
+
+    /// What the command decides is right only before this time.
+    pub(crate) fn not_after(&mut self, time: Millis) {
+        let latest = self.window.not_after.map_or(time, |old| old.min(time));
+        self.window.not_after = Some(latest);
+    }
+}
+
+/// The refusal for a record that this version cannot read.
+pub(crate) fn unreadable(key: &Key) -> Stop {
+    Stop::Refuse(Rejection::RecordUnreadable { key: key.to_string() })
+}

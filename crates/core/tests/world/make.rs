@@ -1,0 +1,169 @@
+//! Commands with everything in them that a test does not care about.
+
+use super::{Done, World};
+use onward_core::record::{Format, LaneCopy, LaneSettings, LaneState, Record};
+use onward_core::{
+    Backoff, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Due, ExecutionId, Fail,
+    Failure, Fence, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Payload, Policy, Rejection, Renew, Reply,
+    RetryPolicy, SetLane, Share, Span, Submit, Unclaim, When,
+};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Where executions of these tests live unless said otherwise.
+pub const HOME: PartitionId = PartitionId(0);
+/// How long their leases last.
+pub const TTL: Span = Span::seconds(30);
+
+pub fn id(n: u128) -> ExecutionId {
+    id_in(n, HOME)
+}
+
+pub fn id_in(n: u128, partition: PartitionId) -> ExecutionId {
+    ExecutionId::new(Uuid::from_u128((0x0192_f0c8_0000_7000_8000_u128 << 48) | n), partition)
+}
+
+pub fn namespace() -> Namespace {
+    Namespace::default()
+}
+
+pub fn lane() -> Lane {
+    Lane::default()
+}
+
+pub fn class(capabilities: &[&str]) -> Class {
+    Class::new(capabilities.iter().map(|text| text.parse::<Capability>().unwrap())).unwrap()
+}
+
+/// A submit of `id(n)` by the call `n`.
+pub fn submit(n: u128) -> Submit {
+    Submit {
+        command: CommandId(n),
+        id: id(n),
+        namespace: namespace(),
+        lane: lane(),
+        kind: "work".parse().unwrap(),
+        input: Payload::null(),
+        priority: 0,
+        when: When::Now,
+        tags: BTreeMap::new(),
+        requires: Class::default(),
+        share: Share::default(),
+        policy: Policy::default(),
+        idempotency_key: None,
+    }
+}
+
+/// Retries so often, each after the same pause.
+pub fn retry(max_retries: u32, delay: Span) -> Policy {
+    let backoff = Backoff::Fixed { delay, jitter: false };
+    Policy { retry: RetryPolicy { max_retries, backoff, categories: Vec::new() }, dedup_window: None }
+}
+
+pub fn claim(execution: ExecutionId, lease: u128) -> Claim {
+    Claim {
+        execution,
+        lease: LeaseId(lease),
+        worker: "worker-1".parse().unwrap(),
+        capabilities: Class::default(),
+        ttl: TTL,
+    }
+}
+
+pub fn complete(command: u128, fence: Fence) -> Command {
+    Command::Complete(Complete { command: CommandId(command), fence, result: Payload::null() })
+}
+
+pub fn fail(command: u128, fence: Fence) -> Command {
+    fail_as(command, fence, Category::transient())
+}
+
+pub fn fail_as(command: u128, fence: Fence, category: Category) -> Command {
+    Command::Fail(Fail { command: CommandId(command), fence, failure: Failure::new(category, "it broke"), seed: 7 })
+}
+
+pub fn unclaim(command: u128, fence: Fence) -> Command {
+    Command::Unclaim(Unclaim { command: CommandId(command), fence })
+}
+
+pub fn renew(fence: Fence, ttl: Span) -> Command {
+    Command::Renew(Renew { fence, ttl })
+}
+
+pub fn due(execution: ExecutionId) -> Command {
+    Command::Due(Due { key: Key::Execution(execution) })
+}
+
+pub fn set_lane(command: u128, state: LaneState) -> Command {
+    Command::SetLane(SetLane {
+        command: CommandId(command),
+        namespace: namespace(),
+        lane: lane(),
+        settings: LaneSettings { state },
+    })
+}
+
+impl World {
+    /// Runs a command at home.
+    pub fn home(&mut self, command: &Command) -> Done {
+        self.run(HOME, command)
+    }
+
+    /// Runs a command at home that must be accepted.
+    pub fn accept(&mut self, command: &Command) -> Reply {
+        let done = self.home(command);
+        done.result.unwrap_or_else(|rejection| panic!("{} was refused: {rejection}", command.name()))
+    }
+
+    /// Runs a command at home that must be refused.
+    pub fn refuse(&mut self, command: &Command) -> Rejection {
+        match self.home(command).result {
+            Err(rejection) => rejection,
+            Ok(reply) => panic!("{} was accepted: {reply:?}", command.name()),
+        }
+    }
+
+    pub fn submit(&mut self, submit: Submit) -> ExecutionId {
+        match self.accept(&Command::Submit(Box::new(submit))) {
+            Reply::Submitted(submitted) => submitted.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn claim(&mut self, execution: ExecutionId, lease: u128) -> Box<Claimed> {
+        match self.accept(&Command::Claim(claim(execution, lease))) {
+            Reply::Claimed(claimed) => claimed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Submits and claims at once.
+    pub fn running(&mut self, submit: Submit, lease: u128) -> Fence {
+        let id = self.submit(submit);
+        self.claim(id, lease).fence
+    }
+
+    /// Lets time pass until the execution is due, and says so to it.
+    pub fn when_due(&mut self, execution: ExecutionId) -> Done {
+        let at = self.execution(execution).state.due().unwrap_or_else(|| panic!("{execution} is never due"));
+        self.now = self.now.max(at);
+        self.home(&due(execution))
+    }
+
+    /// Claims the execution and loses the lease.
+    pub fn lose(&mut self, execution: ExecutionId, lease: u128) -> Done {
+        self.claim(execution, lease);
+        self.when_due(execution)
+    }
+
+    /// Makes a lane let through something else in the home partition, without asking its master.
+    pub fn lane_is(&mut self, state: LaneState) {
+        let copy = LaneCopy { format: Format, settings: LaneSettings { state }, revision: 1 };
+        self.put(Key::LaneCopy(namespace(), lane(), HOME), Record::LaneCopy(copy));
+    }
+}
+
+/// A point in time so far after the start of a world.
+pub fn after(span: Span) -> Millis {
+    Millis(1_000_000) + span
+}

@@ -1,0 +1,192 @@
+//! A store in one map: runs commands the way an engine does, asks for what a rule lacks, commits what it wrote.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+
+pub mod make;
+pub mod vector;
+
+use onward_core::record::{Execution, LaneMaster, Message, Record};
+use onward_core::{
+    Command, Deliver, Event, ExecutionId, Forget, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span,
+    Step, Stop, View, Window, apply, codec, limits,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All records of all partitions, and a clock.
+#[derive(Debug, Clone)]
+pub struct World {
+    pub partitions: u16,
+    pub now: Millis,
+    pub records: BTreeMap<Key, Arc<Record>>,
+    pub events: Vec<Event>,
+}
+
+/// What one command did.
+#[derive(Debug, Clone)]
+pub struct Done {
+    pub result: Result<Reply, Rejection>,
+    pub step: Step,
+    pub events: Vec<Event>,
+    pub window: Window,
+    /// How often the rule asked for more records.
+    pub rounds: usize,
+}
+
+impl World {
+    pub fn new(partitions: u16) -> Self {
+        Self { partitions, now: Millis(1_000_000), records: BTreeMap::new(), events: Vec::new() }
+    }
+
+    pub fn pass(&mut self, span: Span) {
+        self.now = self.now + span;
+    }
+
+    /// Runs a command in a partition until it has everything it asks for, and commits it.
+    pub fn run(&mut self, partition: PartitionId, command: &Command) -> Done {
+        self.attempt(partition, command, command.keys(partition))
+    }
+
+    /// The same, with nothing at hand at first.
+    pub fn run_from_nothing(&mut self, partition: PartitionId, command: &Command) -> Done {
+        self.attempt(partition, command, Vec::new())
+    }
+
+    fn attempt(&mut self, partition: PartitionId, command: &Command, at_hand: Vec<Key>) -> Done {
+        let mut view = View::new(partition, self.partitions);
+        let mut wanted = at_hand;
+        let mut rounds = 0;
+        let result = loop {
+            for key in wanted {
+                let record = self.records.get(&key).cloned();
+                view.supply(key, record);
+            }
+            match apply(&mut view, command, self.now) {
+                Ok(reply) => break Ok(reply),
+                Err(Stop::Refuse(rejection)) => break Err(rejection),
+                Err(Stop::Need(keys)) => {
+                    assert!(view.step().writes.is_empty() && view.writes().count() == 0, "a stopped rule wrote");
+                    assert!(keys.iter().all(|key| !view.has(key)), "a rule asked for what it has: {keys:?}");
+                    rounds += 1;
+                    assert!(rounds <= limits::NEED_ROUNDS_MAX, "{} asked too often", command.name());
+                    wanted = keys;
+                }
+            }
+        };
+        self.check_view(&view, result.is_err());
+        self.commit(&view);
+        let (step, window) = (view.step().clone(), view.window());
+        Done { result, step, events: view.events().to_vec(), window, rounds }
+    }
+
+    fn check_view(&self, view: &View, refused: bool) {
+        if refused {
+            assert!(view.writes().count() == 0 && view.step().writes.is_empty(), "a refused command wrote");
+            assert!(view.events().is_empty(), "a refused command told something");
+        }
+        assert!(view.step().writes.is_subset(&view.step().reads), "written without being read");
+        let unread = view.reads().filter(|key| !view.step().reads.contains(*key)).count();
+        assert!(refused || unread == 0, "an earlier round read what the last one did not");
+        let Window { not_before, not_after } = view.window();
+        assert!(not_before.is_none_or(|time| time <= self.now), "the window begins after now");
+        assert!(not_after.is_none_or(|time| self.now < time), "the window ended before now");
+    }
+
+    /// Stores what a view wrote, through its bytes.
+    fn commit(&mut self, view: &View) {
+        for (key, record) in view.writes() {
+            let text = key.to_string();
+            assert_eq!(text.parse::<Key>().as_ref(), Ok(key), "a key must survive printing and parsing");
+            assert!(text.len() <= 200, "{text}");
+            let before = self.records.get(key).map(|record| &**record);
+            assert!(
+                !matches!(before, Some(Record::Unreadable(_))) || record.is_none(),
+                "{key} cannot be read and was rewritten"
+            );
+            match record {
+                None => drop(self.records.remove(key)),
+                Some(record) => {
+                    let back = codec::decode(key, &codec::encode(record));
+                    assert_eq!(&back, &**record, "{key} must survive its bytes");
+                    self.records.insert(key.clone(), Arc::new(back));
+                }
+            }
+        }
+        for event in view.events() {
+            assert_eq!(codec::decode_event(&codec::encode_event(event)).as_ref(), Some(event));
+            self.events.push(event.clone());
+        }
+    }
+
+    pub fn record(&self, key: &Key) -> Option<&Record> {
+        self.records.get(key).map(|record| &**record)
+    }
+
+    pub fn put(&mut self, key: Key, record: Record) {
+        self.records.insert(key, Arc::new(record));
+    }
+
+    pub fn find(&self, id: ExecutionId) -> Option<&Execution> {
+        match self.record(&Key::Execution(id)) {
+            Some(Record::Execution(execution)) => Some(execution),
+            _ => None,
+        }
+    }
+
+    pub fn execution(&self, id: ExecutionId) -> &Execution {
+        self.find(id).unwrap_or_else(|| panic!("there is no {id}"))
+    }
+
+    pub fn executions(&self) -> impl Iterator<Item = &Execution> {
+        self.records.values().filter_map(|record| match &**record {
+            Record::Execution(execution) => Some(execution),
+            _ => None,
+        })
+    }
+
+    pub fn master(&self, namespace: &Namespace, lane: &Lane) -> &LaneMaster {
+        match self.record(&Key::LaneMaster(namespace.clone(), lane.clone())) {
+            Some(Record::LaneMaster(master)) => master,
+            other => panic!("no master but {other:?}"),
+        }
+    }
+
+    /// The messages from one partition to another, in order, with their sequences.
+    pub fn outgoing(&self, from: PartitionId, to: PartitionId) -> Vec<(u64, Message)> {
+        let between = Key::Message(from, to, 0)..=Key::Message(from, to, u64::MAX);
+        let messages = self.records.range(between).filter_map(|(key, record)| match (key, &**record) {
+            (Key::Message(_, _, seq), Record::Message(message)) => Some((*seq, message.clone())),
+            _ => None,
+        });
+        messages.collect()
+    }
+
+    /// Delivers what waits between two partitions and removes it; says how many messages were new.
+    pub fn deliver(&mut self, from: PartitionId, to: PartitionId) -> usize {
+        let waiting: Vec<_> = self.outgoing(from, to).into_iter().take(limits::MESSAGES_MAX).collect();
+        let Some(&(through, _)) = waiting.last() else { return 0 };
+        let messages = waiting.into_iter().map(|(_, message)| message).collect();
+        let done = self.run(to, &Command::Deliver(Deliver { from, messages }));
+        let Ok(Reply::Delivered { applied }) = done.result else { panic!("not delivered: {:?}", done.result) };
+        let done = self.run(from, &Command::Forget(Forget { to, through }));
+        assert_eq!(done.result, Ok(Reply::Forgotten));
+        applied
+    }
+
+    /// Delivers until nothing is on its way.
+    pub fn settle(&mut self) {
+        let everyone: Vec<_> = (0..self.partitions).map(PartitionId).collect();
+        for _ in 0..10 {
+            let mut moved = false;
+            for &from in &everyone {
+                for &to in &everyone {
+                    moved |= !self.outgoing(from, to).is_empty();
+                    self.deliver(from, to);
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("messages never come to rest");
+    }
+}

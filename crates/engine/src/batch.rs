@@ -1,0 +1,193 @@
+//! From waiting commands to one conditional batch: apply all of them in memory, hand ready work to parked workers.
+
+use crate::binding::{self, Loaded};
+use crate::board::Match;
+use crate::cache::Cache;
+use crate::shared::Shared;
+use crate::task::{Answer, Task};
+use crate::Error;
+use onward_core::record::{Execution, Readiness, Record, State, Waiting};
+use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Reply, Source, Stop, View, limits};
+use onward_store as store;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A batch on its way to the store, with everything to do when it arrives.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub(crate) id: store::Version,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A command that was applied, and its answer once the batch is committed.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) task: Task,
+    pub(crate) result: Result<Reply, Error>,
+    pub(crate) reads: BTreeSet<Key>,
+}
+
+/// A record that the batch changes.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) key: Key,
+    pub(crate) before: Option<Arc<Record>>,
+    pub(crate) after: Option<Arc<Record>>,
+}
+
+/// What applying gave: a batch, or the keys that must be loaded first.
+pub(crate) enum Applied {
+    Ready(Box<(store::Batch, Flight, Vec<Match>)>),
+    Need(Vec<Task>, BTreeSet<Key>),
+}
+
+/// What the rules may read without asking the store: the cache, and ids that are new by construction.
+#[derive(Debug)]
+struct AtHand<'a> {
+    cache: &'a Cache,
+    fresh: BTreeSet<Key>,
+}
+
+impl Source for AtHand<'_> {
+    fn find(&self, key: &Key) -> Option<Option<Arc<Record>>> {
+        self.cache.find(key).or_else(|| self.fresh.contains(key).then_some(None))
+    }
+}
+
+/// Applies all tasks in order on what is at hand. `last_round` turns a further need into an error, so that a rule that
+/// keeps asking cannot hold up its partition.
+pub(crate) fn apply(
+    shared: &Shared,
+    partition: PartitionId,
+    cache: &Cache,
+    tasks: Vec<Task>,
+    now: Millis,
+    last_round: bool,
+) -> Applied {
+    let fresh = tasks.iter().filter_map(|task| task.command.fresh_key()).collect();
+    let at_hand = AtHand { cache, fresh };
+    let mut view = View::over(partition, shared.partitions, &at_hand);
+    let mut results = Vec::with_capacity(tasks.len());
+    let mut needs = BTreeSet::new();
+    for task in &tasks {
+        match run(shared, &mut view, &task.command, now) {
+            Err(Stop::Need(keys)) if last_round => {
+                let asked = keys.first().map(ToString::to_string).unwrap_or_default();
+                results.push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), BTreeSet::new()));
+            }
+            Err(Stop::Need(keys)) => needs.extend(keys),
+            Err(Stop::Refuse(rejection)) => results.push((Err(rejection.into()), view.step().reads.clone())),
+            Ok(result) => results.push((result, view.step().reads.clone())),
+        }
+    }
+    if !needs.is_empty() {
+        return Applied::Need(tasks, needs);
+    }
+    let mut steps: Vec<Step> = tasks
+        .into_iter()
+        .zip(results)
+        .map(|(task, (result, reads))| Step { task, result, reads })
+        .collect();
+    let matches = hand_off(shared, &mut view, &mut steps, now);
+    let (batch, changes) = build(shared, &view, cache);
+    let flight = Flight { id: batch.id, steps, changes };
+    Applied::Ready(Box::new((batch, flight, matches)))
+}
+
+/// Runs one command; a panic in a rule costs that command only.
+fn run(shared: &Shared, view: &mut View, command: &Command, now: Millis) -> Result<Result<Reply, Error>, Stop> {
+    match catch_unwind(AssertUnwindSafe(|| (shared.options.rules)(view, command, now))) {
+        Ok(result) => result.map(Ok),
+        Err(_) => {
+            view.abandon();
+            shared.metrics.rule_panics.add(1);
+            tracing::error!(command = command.name(), "a rule panicked; the command had no effect");
+            Ok(Err(Error::Internal(format!("the rule for {} panicked", command.name()))))
+        }
+    }
+}
+
+/// Gives what these commands made ready to workers parked here, in the same batch.
+fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> Vec<Match> {
+    let waiting: Vec<Arc<Record>> =
+        view.writes().filter_map(|(_, record)| record.filter(|record| ready(record).is_some()).cloned()).collect();
+    let mut matches = Vec::new();
+    for record in waiting.iter().take(limits::BATCH_COMMANDS_MAX) {
+        let Some(execution) = ready(record) else { continue };
+        let Some(waiter) = shared.board.waiter_for(execution) else { continue };
+        let claim = Command::Claim(waiter.wants.claim(execution.id, LeaseId(shared.chance.id())));
+        match run(shared, view, &claim, now) {
+            Ok(Ok(reply)) => {
+                shared.metrics.hand_offs.add(1);
+                let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
+                steps.push(Step { task, result: Ok(reply), reads: view.step().reads.clone() });
+            }
+            _ => matches.extend(shared.board.put_back(waiter)),
+        }
+    }
+    matches
+}
+
+/// The execution in a record, if it waits for a worker.
+pub(crate) fn ready(record: &Record) -> Option<&Execution> {
+    match record {
+        Record::Execution(execution)
+            if matches!(execution.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. })) =>
+        {
+            Some(execution)
+        }
+        _ => None,
+    }
+}
+
+/// Turns what the view read and wrote into one conditional batch.
+fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Change>) {
+    let id = store::Version(shared.chance.id());
+    let mut batch = store::Batch::new(binding::partition(view.partition()), id);
+    let version = |key: &Key| cache.get(key).and_then(|loaded| loaded.version);
+    batch.expect = view.reads().map(|key| (binding::store_key(key), version(key))).collect();
+    let mut changes = Vec::new();
+    for (key, after) in view.writes() {
+        let before = cache.get(key).and_then(|loaded| loaded.record.clone());
+        match after {
+            Some(record) => batch.put.push(binding::row(key, record, id)),
+            None if before.is_none() => continue,
+            None => batch.delete.push(binding::store_key(key)),
+        }
+        changes.push(Change { key: key.clone(), before, after: after.cloned() });
+    }
+    batch.events = binding::events(view.events());
+    batch.window = binding::window(view.window());
+    batch.wake = topics(&changes);
+    (batch, changes)
+}
+
+/// The ready queues that got work which nobody here has taken, for workers in other processes.
+fn topics(changes: &[Change]) -> Vec<String> {
+    let mut topics: Vec<String> = changes
+        .iter()
+        .filter_map(|change| change.after.as_deref().and_then(ready))
+        .map(|execution| crate::board::QueueKey::of(execution).index().as_str().to_owned())
+        .collect();
+    topics.sort_unstable();
+    topics.dedup();
+    topics
+}
+
+/// What the cache holds of a flight's changes while it is on its way.
+pub(crate) fn speculate(cache: &mut Cache, flight: &Flight, batch: &store::Batch) {
+    let mut bodies = batch.put.iter().map(|row| row.body.len());
+    for change in &flight.changes {
+        let loaded = match &change.after {
+            Some(record) => Loaded {
+                version: Some(flight.id),
+                record: Some(record.clone()),
+                bytes: bodies.next().unwrap_or(0) + 512,
+            },
+            None => Loaded::ABSENT,
+        };
+        cache.insert(change.key.clone(), loaded);
+    }
+}

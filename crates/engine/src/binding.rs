@@ -1,0 +1,69 @@
+//! Records to store rows and back: the only file that knows both sides.
+
+use onward_core::record::Record;
+use onward_core::{Event, Key, Millis, PartitionId, Window, codec, index};
+use onward_store as store;
+use std::sync::Arc;
+
+/// A record as the engine holds it: what the store has, decoded.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// The commit that wrote it; `None` when there is no record.
+    pub(crate) version: Option<store::Version>,
+    /// The record; `None` when there is none.
+    pub(crate) record: Option<Arc<Record>>,
+    /// About how much memory it takes.
+    pub(crate) bytes: usize,
+}
+
+impl Loaded {
+    pub(crate) const ABSENT: Self = Self { version: None, record: None, bytes: 64 };
+}
+
+pub(crate) fn store_key(key: &Key) -> store::Key {
+    store::Key::new(key.to_string())
+}
+
+pub(crate) fn partition(partition: PartitionId) -> store::Partition {
+    store::Partition(partition.0)
+}
+
+pub(crate) fn load(key: &Key, row: Option<&store::Record>) -> Loaded {
+    row.map_or(Loaded::ABSENT, |row| Loaded {
+        version: Some(row.version),
+        record: Some(Arc::new(codec::decode(key, &row.body))),
+        bytes: row.body.len() + 512,
+    })
+}
+
+pub(crate) fn row(key: &Key, record: &Record, version: store::Version) -> store::Record {
+    store::Record {
+        key: store_key(key),
+        version,
+        body: codec::encode(record),
+        entries: index::entries(record)
+            .into_iter()
+            .map(|entry| store::Entry { name: store::IndexName::new(entry.name), rank: entry.rank })
+            .collect(),
+        due: index::due(record).map(|due| due.0),
+    }
+}
+
+pub(crate) fn window(window: Window) -> store::Window {
+    store::Window {
+        not_before: window.not_before.map(|time| time.0),
+        not_after: window.not_after.map(|time| time.0),
+    }
+}
+
+pub(crate) fn events(events: &[Event]) -> Vec<bytes::Bytes> {
+    events.iter().map(codec::encode_event).collect()
+}
+
+pub(crate) fn outcome_time(outcome: &store::Outcome) -> Millis {
+    match outcome {
+        store::Outcome::Committed { now } | store::Outcome::Conflict { now, .. } | store::Outcome::Outside { now } => {
+            Millis(*now)
+        }
+    }
+}

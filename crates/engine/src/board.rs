@@ -1,0 +1,265 @@
+//! The board on which ready work and waiting workers meet; one lock, held for moments, guards both.
+//!
+//! Looking for work and parking are one step under the lock, and so are announcing work and looking for a waiter.
+//! Therefore no work becomes ready between a worker's look and its parking without one of the two noticing.
+
+use crate::ready::{Place, ReadyQueue};
+use crate::task::Parcel;
+use crate::waiters::{Waiter, WaiterId, Waiters, Wants};
+use onward_core::record::Execution;
+use onward_core::{Class, ExecutionId, Lane, Namespace, Share, index};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// Names a ready queue.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct QueueKey {
+    pub(crate) namespace: Namespace,
+    pub(crate) lane: Lane,
+    pub(crate) class: Class,
+    pub(crate) share: Share,
+}
+
+impl QueueKey {
+    pub(crate) fn of(execution: &Execution) -> Self {
+        Self {
+            namespace: execution.namespace.clone(),
+            lane: execution.lane.clone(),
+            class: execution.requires.clone(),
+            share: execution.share.clone(),
+        }
+    }
+
+    pub(crate) fn index(&self) -> onward_store::IndexName {
+        onward_store::IndexName::new(index::ready(&self.namespace, &self.lane, &self.class.name(), &self.share))
+    }
+}
+
+/// What a look at the board gives a worker.
+#[derive(Debug)]
+pub(crate) enum Look {
+    /// These may be ready; claiming them will tell.
+    Found(Vec<(QueueKey, Place)>),
+    /// The store must be read for this queue first, behind this place.
+    Refill(QueueKey, Option<Place>),
+    /// Nothing is ready; the worker is parked.
+    Parked(WaiterId, oneshot::Receiver<Parcel>),
+    /// Nothing is ready and the worker does not want to wait.
+    Nothing,
+}
+
+/// Ready work for a waiter, still to be claimed.
+#[derive(Debug)]
+pub(crate) struct Match {
+    pub(crate) waiter: Waiter,
+    pub(crate) execution: ExecutionId,
+}
+
+/// Ready queues and waiters.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    queues: BTreeMap<QueueKey, ReadyQueue>,
+    waiters: Waiters,
+    /// The share that was served last in each lane, so that shares take turns.
+    turns: BTreeMap<(Namespace, Lane), Share>,
+    closed: bool,
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a queue known; what is in it is read when somebody asks.
+    pub(crate) fn register(&self, key: QueueKey) {
+        self.lock().queues.entry(key).or_insert_with(ReadyQueue::new);
+    }
+
+    /// Takes the best ready work a worker can run, or parks it.
+    pub(crate) fn look(&self, wants: &Wants, park: bool) -> Look {
+        let mut inner = self.lock();
+        let mut found = Vec::new();
+        while found.len() < wants.max {
+            let (queue, place) = match inner.best(wants) {
+                Best::At(queue, place) => (queue, place),
+                Best::Unknown(queue) if found.is_empty() => {
+                    let after = inner.queues.get_mut(&queue).and_then(ReadyQueue::begin_refill);
+                    return Look::Refill(queue, after);
+                }
+                Best::Unknown(_) | Best::None => break,
+            };
+            if let Some(entries) = inner.queues.get_mut(&queue) {
+                entries.take(&place);
+            }
+            inner.turns.insert((queue.namespace.clone(), queue.lane.clone()), queue.share.clone());
+            found.push((queue, place));
+        }
+        if !found.is_empty() {
+            return Look::Found(found);
+        }
+        if !park || inner.closed {
+            return Look::Nothing;
+        }
+        let (id, receiver) = inner.waiters.park(wants.clone());
+        Look::Parked(id, receiver)
+    }
+
+    /// A worker stops waiting.
+    pub(crate) fn unpark(&self, id: WaiterId) {
+        self.lock().waiters.remove(id);
+    }
+
+    /// A waiter that can run this execution, for a hand-off in the commit that makes it ready.
+    pub(crate) fn waiter_for(&self, execution: &Execution) -> Option<Waiter> {
+        self.lock().waiters.take(&execution.namespace, &execution.lane, &execution.requires)
+    }
+
+    /// A waiter's work turned out to be gone; it waits on, ahead of the others, unless other work is at hand.
+    pub(crate) fn put_back(&self, waiter: Waiter) -> Option<Match> {
+        let mut inner = self.lock();
+        if inner.closed || waiter.answer.is_closed() {
+            return None;
+        }
+        if let Best::At(queue, place) = inner.best(&waiter.wants) {
+            if let Some(entries) = inner.queues.get_mut(&queue) {
+                entries.take(&place);
+            }
+            return Some(Match { waiter, execution: place.1 });
+        }
+        inner.waiters.put_back(waiter);
+        None
+    }
+
+    /// Work became ready: give it to a waiter or remember it.
+    pub(crate) fn announce(&self, key: QueueKey, place: Place) -> Option<Match> {
+        let mut inner = self.lock();
+        let stalled = inner.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
+        if !stalled && let Some(waiter) = inner.waiters.take(&key.namespace, &key.lane, &key.class) {
+            return Some(Match { waiter, execution: place.1 });
+        }
+        inner.queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
+        None
+    }
+
+    /// Work is ready no more.
+    pub(crate) fn retract(&self, key: &QueueKey, place: &Place) {
+        if let Some(queue) = self.lock().queues.get_mut(key) {
+            queue.take(place);
+        }
+    }
+
+    /// The store was read for a queue. Waiters get what was found.
+    pub(crate) fn refilled(&self, key: &QueueKey, page: Result<(Vec<Place>, bool), ()>) -> Vec<Match> {
+        let mut inner = self.lock();
+        let Some(queue) = inner.queues.get_mut(key) else { return Vec::new() };
+        match page {
+            Ok((page, more)) => queue.end_refill(page, more),
+            Err(()) => queue.fail_refill(),
+        }
+        let mut matches = Vec::new();
+        while let Some(place) = inner.queues.get(key).and_then(ReadyQueue::best) {
+            let Some(waiter) = inner.waiters.take(&key.namespace, &key.lane, &key.class) else { break };
+            if let Some(queue) = inner.queues.get_mut(key) {
+                queue.take(&place);
+            }
+            matches.push(Match { waiter, execution: place.1 });
+        }
+        matches
+    }
+
+    /// Claims in this queue are refused until the lane changes.
+    pub(crate) fn stall(&self, key: &QueueKey) {
+        if let Some(queue) = self.lock().queues.get_mut(key) {
+            queue.stall();
+        }
+    }
+
+    /// Forgets what is known of a lane, because its settings changed.
+    pub(crate) fn reset_lane(&self, namespace: &Namespace, lane: &Lane) {
+        for (key, queue) in &mut self.lock().queues {
+            if key.namespace == *namespace && key.lane == *lane {
+                queue.reset();
+            }
+        }
+    }
+
+    /// Starts a fresh reading of the queues that somebody waits for, or of all that are not being read.
+    pub(crate) fn begin_rereads(&self, only_awaited: bool) -> Vec<QueueKey> {
+        let mut inner = self.lock();
+        let Inner { queues, waiters, .. } = &mut *inner;
+        let mut keys = Vec::new();
+        for (key, queue) in queues.iter_mut() {
+            let awaited = waiters.any(&key.namespace, &key.lane);
+            if queue.is_refilling() || queue.is_stalled() || (only_awaited && !awaited) {
+                continue;
+            }
+            queue.reset();
+            if awaited {
+                queue.begin_refill();
+                keys.push(key.clone());
+            }
+        }
+        keys
+    }
+
+    /// Whether anybody is parked.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.lock().waiters.is_any()
+    }
+
+    /// Ends all waiting.
+    pub(crate) fn close(&self) {
+        let mut inner = self.lock();
+        inner.closed = true;
+        inner.waiters.clear();
+    }
+}
+
+/// The best work for a worker, as far as memory knows.
+enum Best {
+    At(QueueKey, Place),
+    Unknown(QueueKey),
+    None,
+}
+
+impl Inner {
+    /// The best entry over the worker's lanes and classes: by rank across queues, by turn among the shares of a lane.
+    fn best(&self, wants: &Wants) -> Best {
+        let mut best: Option<(bool, u64, &QueueKey, Place)> = None;
+        for lane in &wants.lanes {
+            let turn = self.turns.get(&(wants.namespace.clone(), lane.clone()));
+            for (key, queue) in self.lane_queues(&wants.namespace, lane) {
+                if !key.class.missing_from(&wants.capabilities).is_empty() {
+                    continue;
+                }
+                if queue.wants_refill() {
+                    return Best::Unknown(key.clone());
+                }
+                let Some(place) = queue.best() else { continue };
+                let served_last = turn.is_some_and(|share| *share == key.share && !share.as_str().is_empty());
+                if best.as_ref().is_none_or(|found| (served_last, place.0) < (found.0, found.1)) {
+                    best = Some((served_last, place.0, key, place));
+                }
+            }
+        }
+        best.map_or(Best::None, |(_, _, key, place)| Best::At(key.clone(), place))
+    }
+
+    fn lane_queues<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        lane: &'a Lane,
+    ) -> impl Iterator<Item = (&'a QueueKey, &'a ReadyQueue)> {
+        let first = QueueKey {
+            namespace: namespace.clone(),
+            lane: lane.clone(),
+            class: Class::default(),
+            share: Share::default(),
+        };
+        self.queues.range(first..).take_while(move |(key, _)| key.namespace == *namespace && key.lane == *lane)
+    }
+}

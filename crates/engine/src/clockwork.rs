@@ -1,0 +1,180 @@
+//! Background work on due times: fire them, read further ones, and sweep for lost hints.
+
+use crate::shared::Shared;
+use crate::timers::Next;
+use crate::tracker::{FailureTracker, Verdict};
+use crate::{Error, binding, office};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
+use futures_util::stream::FuturesUnordered;
+use onward_core::record::Record;
+use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, codec};
+use onward_store::{Home, Partitions};
+use std::sync::Arc;
+
+/// Due times fired in one round.
+const ROUND_MAX: usize = 1_024;
+/// Due times read from the store at once.
+const READ_MAX: usize = 4_096;
+/// How long an item that failed waits for its next try.
+const RETRY_AFTER: Span = Span::seconds(1);
+
+type Fired = (PartitionId, Key, bool);
+
+/// Fires due times while this process is the home of the partitions.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut home = shared.store.home();
+    let mut tracker = FailureTracker::new();
+    let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
+    let mut was_home = false;
+    loop {
+        let is_home = *home.borrow_and_update() != Home::Nowhere;
+        if is_home != was_home {
+            shared.timers.reset();
+            was_home = is_home;
+        }
+        let pause = if is_home { fire(&shared, &mut tracker, &mut fired).await } else { None };
+        let sleep = async {
+            match pause {
+                Some(pause) => shared.clock.sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            Some(item) = fired.next(), if !fired.is_empty() => {
+                settle(&shared, &mut tracker, item);
+                while let Some(Some(item)) = fired.next().now_or_never() {
+                    settle(&shared, &mut tracker, item);
+                }
+            }
+            _ = home.changed() => {}
+            () = shared.timers.earlier.notified() => {}
+            () = sleep => {}
+        }
+    }
+}
+
+/// Fires what is due; the answer is how long to sleep if nothing else happens.
+async fn fire(
+    shared: &Arc<Shared>,
+    tracker: &mut FailureTracker<Key>,
+    fired: &mut FuturesUnordered<BoxFuture<'static, Fired>>,
+) -> Option<Span> {
+    let now = shared.time.now();
+    let due = shared.timers.take_due(now, ROUND_MAX.saturating_sub(fired.len()));
+    if !due.is_empty() {
+        tracker.next_cycle();
+    }
+    for (_, partition, key) in due {
+        if tracker.rests(&key) {
+            later(shared, partition, &key);
+        } else {
+            fired.push(Box::pin(fire_one(shared.clone(), partition, key)));
+        }
+    }
+    match shared.timers.next() {
+        // Whatever is fired wakes this job when it is done.
+        _ if fired.len() >= ROUND_MAX => None,
+        Next::Sleep => None,
+        Next::SleepUntil(time) => Some((time - now).max(Span(1))),
+        Next::ReadFrom(from) => Some(read(shared, from, Millis(u64::MAX)).await),
+    }
+}
+
+fn settle(shared: &Shared, tracker: &mut FailureTracker<Key>, (partition, key, failed): Fired) {
+    if !failed {
+        return tracker.succeeded(&key);
+    }
+    shared.metrics.due_errors.add(1);
+    if tracker.failed(&key) == Verdict::Rests {
+        tracing::error!(%key, "a due time failed three times and rests");
+    }
+    later(shared, partition, &key);
+}
+
+/// Looks at the item again in a while.
+fn later(shared: &Shared, partition: PartitionId, key: &Key) {
+    shared.timers.set(partition, key, Some(shared.time.now() + RETRY_AFTER));
+}
+
+async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fired {
+    if let Key::Message(from, to, _) = key {
+        office::request(&shared, from, to);
+        return (partition, key, false);
+    }
+    if !in_scope(&shared, partition, &key).await {
+        return (partition, key, false);
+    }
+    let failed = match shared.call(partition, Command::Due(Due { key: key.clone() })).await {
+        Ok(Reply::Due { acted: false, next: Some(next) }) => {
+            shared.timers.set(partition, &key, Some(next));
+            false
+        }
+        Ok(_) | Err(Error::ShuttingDown) => false,
+        Err(_) => true,
+    };
+    (partition, key, failed)
+}
+
+/// Whether this process looks after the record. What cannot be read is outside: the filter fails closed.
+async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> bool {
+    let Some(scope) = &shared.options.scope else { return true };
+    let rows = shared.store.load(binding::partition(partition), &[binding::store_key(key)]).await;
+    let row = rows.ok().and_then(|rows| rows.into_iter().next().flatten());
+    match row.map(|row| codec::decode(key, &row.body)) {
+        Some(Record::Execution(execution)) => scope.covers(&execution),
+        _ => false,
+    }
+}
+
+/// Reads due times from the store into memory; the answer is how long to wait before asking the timers again.
+async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
+    shared.timers.begin_reading();
+    match shared.store.due(&Partitions::All, from.0, until.0, READ_MAX).await {
+        Ok(found) => {
+            let complete = found.len() < READ_MAX;
+            let through = if complete { until } else { found.last().map_or(until, |last| Millis(last.rank)) };
+            let times = found
+                .into_iter()
+                .filter_map(|found| {
+                    let key = found.key.as_str().parse::<Key>().ok()?;
+                    Some((Millis(found.rank), PartitionId(found.partition.0), key))
+                })
+                .collect();
+            shared.timers.end_reading(times, through);
+            Span(0)
+        }
+        Err(error) => {
+            shared.timers.fail_reading();
+            tracing::warn!(%error, "due times could not be read; trying again");
+            RETRY_AFTER
+        }
+    }
+}
+
+/// Looks for lost hints. It is slow, because hints are rarely lost, and does not ask whether anything has moved: the
+/// answer would be a hint as well.
+pub(crate) async fn sweep(shared: Arc<Shared>) {
+    loop {
+        let every = shared.options.sweep_every;
+        let pause = Span(every.0 + shared.chance.jittered(every).0 / 2);
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            () = shared.clock.sleep(pause) => {}
+        }
+        shared.metrics.sweeps.add(1);
+        read_near(&shared).await;
+        crate::claims::reread(&shared, false).await;
+    }
+}
+
+/// Reads the due times of the next two sweeps, where a hint may have been lost or another process may have written.
+pub(crate) async fn read_near(shared: &Shared) {
+    if *shared.store.home().borrow() != Home::Nowhere {
+        let horizon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
+        read(shared, Millis(0), horizon).await;
+    }
+}

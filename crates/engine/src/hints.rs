@@ -1,0 +1,74 @@
+//! What a commit teaches the board and the timers.
+
+use crate::batch::{Change, ready};
+use crate::board::QueueKey;
+use crate::shared::Shared;
+use crate::batch::Step;
+use onward_core::record::{Record, State};
+use onward_core::{Command, Key, PartitionId, Reply, Share, index};
+
+/// Takes over what changed; called after the commit, never before.
+pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    for change in changes {
+        readiness(shared, change);
+        due(shared, partition, change);
+        registries(shared, change);
+    }
+}
+
+fn readiness(shared: &Shared, change: &Change) {
+    let place = |record: &Record| ready(record).map(|x| (QueueKey::of(x), (x.ready_rank(), x.id)));
+    let before = change.before.as_deref().and_then(place);
+    let after = change.after.as_deref().and_then(place);
+    if before == after {
+        return;
+    }
+    if let Some((queue, place)) = before {
+        shared.board.retract(&queue, &place);
+    }
+    if let Some((queue, place)) = after {
+        shared.claim_matches(shared.board.announce(queue, place));
+    }
+}
+
+fn due(shared: &Shared, partition: PartitionId, change: &Change) {
+    let before = change.before.as_deref().and_then(index::due);
+    let after = change.after.as_deref().and_then(index::due);
+    if before != after {
+        shared.timers.set(partition, &change.key, after);
+    }
+}
+
+fn registries(shared: &Shared, change: &Change) {
+    match (&change.key, change.after.as_deref()) {
+        (Key::Class(namespace, lane, ..), Some(Record::Class(seen))) => shared.board.register(QueueKey {
+            namespace: namespace.clone(),
+            lane: lane.clone(),
+            class: seen.capabilities.clone(),
+            share: Share::default(),
+        }),
+        (Key::LaneCopy(namespace, lane, _), Some(_)) => {
+            shared.board.reset_lane(namespace, lane);
+            shared.reread.notify_one();
+        }
+        (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),
+        _ => {}
+    }
+}
+
+/// Counts the background duties that a commit carried out, each under its own name.
+pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) {
+    for step in steps {
+        let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (&step.task.command, &step.result) else {
+            continue;
+        };
+        let before = changes.iter().find(|change| change.key == due.key).and_then(|change| change.before.as_deref());
+        match before {
+            Some(Record::Execution(execution)) if matches!(execution.state, State::Active(_)) => {
+                shared.metrics.lease_expiry.add(1);
+            }
+            Some(Record::Execution(_)) => shared.metrics.delayed_promoter.add(1),
+            _ => shared.metrics.idempotency_expiry.add(1),
+        }
+    }
+}

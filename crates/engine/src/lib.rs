@@ -1,0 +1,36 @@
+//! Runs the rules against a store: partition loops, ready queues, timers and messages between partitions.
+//!
+//! [`Engine`] is a cheap handle. Every call that changes something goes to the loop of one partition, which gathers
+//! what waits, applies the rules of `onward-core` in memory, commits one conditional batch and answers after the
+//! commit. Caches, queues, timers and wake-ups are hints: they may be wrong or lost, and a commit checks everything.
+
+mod batch;
+mod binding;
+mod board;
+mod cache;
+mod claims;
+pub mod clock;
+mod clockwork;
+mod engine;
+mod error;
+mod hints;
+mod jobs;
+mod metrics;
+mod office;
+mod options;
+mod partition;
+mod query;
+mod ready;
+mod shared;
+mod task;
+mod timers;
+mod tracker;
+mod waiters;
+mod wakes;
+
+pub use engine::{Engine, NewExecution, SubmitIds};
+pub use error::Error;
+pub use metrics::MetricsSnapshot;
+pub use options::{Options, Rules, Scope};
+pub use query::{ListCursor, Listing};
+pub use waiters::Wants;

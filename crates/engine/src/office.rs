@@ -1,0 +1,179 @@
+//! The post office: delivers messages between partitions in order, once, and sets aside what cannot be delivered.
+
+use crate::shared::Shared;
+use crate::{Error, binding};
+use onward_core::record::{Message, Record};
+use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Span, codec, limits};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long a pair whose delivery failed waits for its next try.
+const RETRY_AFTER: Span = Span(200);
+
+/// Which pairs are being served, and what has failed how often.
+#[derive(Debug, Default)]
+pub(crate) struct Office {
+    /// Pairs being served; `true` when they were asked for again meanwhile.
+    busy: Mutex<BTreeMap<(PartitionId, PartitionId), bool>>,
+    failures: Mutex<BTreeMap<Key, u32>>,
+}
+
+/// Asks for a pair's messages to be delivered. One delivery runs for a pair at a time, so that they stay in order.
+pub(crate) fn request(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
+    let mut busy = shared.office.busy.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(again) = busy.get_mut(&(from, to)) {
+        *again = true;
+        return;
+    }
+    busy.insert((from, to), false);
+    drop(busy);
+    let office = shared.clone();
+    shared.jobs.spawn(async move { serve(&office, from, to).await });
+}
+
+async fn serve(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
+    loop {
+        if shared.is_stopping() {
+            return;
+        }
+        match deliver(shared, from, to).await {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(%error, %from, %to, "messages could not be delivered; trying again");
+                shared.clock.sleep(RETRY_AFTER).await;
+                continue;
+            }
+        }
+        let mut busy = shared.office.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        match busy.get_mut(&(from, to)) {
+            Some(again) if *again => *again = false,
+            _ => {
+                busy.remove(&(from, to));
+                return;
+            }
+        }
+    }
+}
+
+/// Delivers one group of messages and removes it; says whether there may be more.
+async fn deliver(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<bool, Error> {
+    let Some((first, next)) = range(shared, from, to).await? else { return Ok(false) };
+    let through = next.min(first + limits::MESSAGES_MAX as u64);
+    if first == through {
+        return Ok(false);
+    }
+    let mut messages = Vec::new();
+    let mut handled = through;
+    for (seq, body, message) in load(shared, from, to, first..through).await? {
+        match message {
+            Some(message) => messages.push((seq, body, message)),
+            None if failed_too_often(shared, &Key::Message(from, to, seq)) => bury(shared, from, to, seq, body).await?,
+            None => {
+                // Order is kept: nothing behind an unreadable message goes before its fate is known.
+                handled = seq;
+                break;
+            }
+        }
+    }
+    hand_over(shared, from, to, messages).await?;
+    if handled > first {
+        shared.call(from, Command::Forget(Forget { to, through: handled - 1 })).await?;
+    }
+    if handled < through {
+        return Err(Error::Internal(format!("message {handled} cannot be read")));
+    }
+    Ok(true)
+}
+
+/// Delivers a group; when that fails, one by one, so that the culprit is known.
+async fn hand_over(
+    shared: &Shared,
+    from: PartitionId,
+    to: PartitionId,
+    messages: Vec<(u64, bytes::Bytes, Message)>,
+) -> Result<(), Error> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let count = messages.len() as u64;
+    let all = messages.iter().map(|(_, _, message)| message.clone()).collect();
+    match shared.call(to, Command::Deliver(Deliver { from, messages: all })).await {
+        Ok(_) => {
+            shared.metrics.messages_delivered.add(count);
+            shared.delivered.notify_waiters();
+            return Ok(());
+        }
+        Err(Error::Internal(_) | Error::Refused(_)) => {}
+        Err(error) => return Err(error),
+    }
+    for (seq, body, message) in messages {
+        match shared.call(to, Command::Deliver(Deliver { from, messages: vec![message] })).await {
+            Ok(_) => shared.metrics.messages_delivered.add(1),
+            Err(Error::Internal(_) | Error::Refused(_)) if failed_too_often(shared, &Key::Message(from, to, seq)) => {
+                bury(shared, from, to, seq, body).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Counts a failed delivery; says whether it was the last one allowed.
+fn failed_too_often(shared: &Shared, key: &Key) -> bool {
+    let mut failures = shared.office.failures.lock().unwrap_or_else(PoisonError::into_inner);
+    if failures.len() > 10_000 {
+        failures.clear();
+    }
+    let count = failures.entry(key.clone()).or_insert(0);
+    *count += 1;
+    let dead = *count >= limits::DELIVERY_FAILURES_MAX;
+    if dead {
+        failures.remove(key);
+    }
+    dead
+}
+
+async fn bury(
+    shared: &Shared,
+    from: PartitionId,
+    to: PartitionId,
+    seq: u64,
+    body: bytes::Bytes,
+) -> Result<(), Error> {
+    shared.call(from, Command::Bury(Bury { to, seq, body })).await?;
+    shared.metrics.messages_dead.add(1);
+    tracing::error!(%from, %to, seq, "a message could not be delivered and was set aside");
+    Ok(())
+}
+
+/// The sequences of the messages that may be stored: from the first up to, but not including, the second.
+async fn range(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<Option<(u64, u64)>, Error> {
+    let key = Key::Outbox(from, to);
+    let rows = shared.store.load(binding::partition(from), &[binding::store_key(&key)]).await?;
+    let row = rows.into_iter().next().flatten();
+    Ok(row.and_then(|row| match codec::decode(&key, &row.body) {
+        Record::Outbox(outbox) => Some((outbox.first, outbox.next)),
+        _ => None,
+    }))
+}
+
+/// The messages of a range with their bytes; the message is `None` when it cannot be read.
+async fn load(
+    shared: &Shared,
+    from: PartitionId,
+    to: PartitionId,
+    seqs: std::ops::Range<u64>,
+) -> Result<Vec<(u64, bytes::Bytes, Option<Message>)>, Error> {
+    let keys: Vec<(u64, Key)> = seqs.map(|seq| (seq, Key::Message(from, to, seq))).collect();
+    let names: Vec<_> = keys.iter().map(|(_, key)| binding::store_key(key)).collect();
+    let rows = shared.store.load(binding::partition(from), &names).await?;
+    let stored = keys.iter().zip(rows).filter_map(|((seq, key), row)| {
+        let row = row?;
+        match codec::decode(key, &row.body) {
+            Record::Message(message) => Some((*seq, row.body, Some(message))),
+            _ => Some((*seq, row.body, None)),
+        }
+    });
+    Ok(stored.collect())
+}

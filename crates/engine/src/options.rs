@@ -1,0 +1,64 @@
+//! How an engine is set up.
+
+use crate::clock::{Chance, Clock, SystemClock};
+use onward_core::record::Execution;
+use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View};
+use std::sync::Arc;
+
+/// The rules an engine runs. There is one set; a simulation swaps it to prove that it would notice a broken one.
+pub type Rules = fn(&mut View<'_>, &Command, Millis) -> Result<Reply, Stop>;
+
+/// How an engine is set up; the default is right for a program that embeds one.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids and jitter come from.
+    pub chance: Arc<Chance>,
+    /// How long a call is tried before it is given up.
+    pub call_timeout: Span,
+    /// How often lost hints are looked for.
+    pub sweep_every: Span,
+    /// Records cached for each partition, in each of two generations.
+    pub cache_records: usize,
+    /// Bytes cached for each partition, in each of two generations.
+    pub cache_bytes: usize,
+    /// Restricts the background work of this process.
+    pub scope: Option<Scope>,
+    /// The rules.
+    pub rules: Rules,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            chance: Arc::new(Chance::from_os()),
+            call_timeout: Span::seconds(30),
+            sweep_every: Span::seconds(10),
+            cache_records: 256,
+            cache_bytes: 256 * 1024,
+            scope: None,
+            rules: onward_core::apply,
+        }
+    }
+}
+
+/// The executions whose due times a process looks after. An execution that cannot be read is outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Only this namespace.
+    pub namespace: Option<Namespace>,
+    /// Only executions with this tag.
+    pub tag: Option<(TagKey, TagValue)>,
+}
+
+impl Scope {
+    /// Whether an execution is inside.
+    #[must_use]
+    pub fn covers(&self, execution: &Execution) -> bool {
+        let namespace = self.namespace.as_ref().is_none_or(|namespace| *namespace == execution.namespace);
+        let tag = self.tag.as_ref().is_none_or(|(key, value)| execution.tags.get(key) == Some(value));
+        namespace && tag
+    }
+}

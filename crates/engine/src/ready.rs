@@ -1,0 +1,178 @@
+//! One queue of ready work in memory: the best entries and the place up to which they are all known.
+//!
+//! The queue is a hint. An entry in it may have been claimed by somebody else; the claim's commit finds out. What must
+//! not happen is the opposite, ready work that nobody ever looks at, which is why the queue knows how far it is
+//! complete and reads the store again behind that place.
+
+use onward_core::ExecutionId;
+use std::collections::BTreeSet;
+
+/// Most entries kept in memory for one queue.
+pub(crate) const ENTRIES_MAX: usize = 1_024;
+
+/// A place in the queue.
+pub(crate) type Place = (u64, ExecutionId);
+
+/// Up to where memory holds everything that is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Nothing is known; the store must be read from the start.
+    Nothing,
+    /// Everything up to and including this place.
+    Through(Place),
+    /// Everything.
+    All,
+}
+
+/// Ready work of one lane, class and share.
+#[derive(Debug)]
+pub(crate) struct ReadyQueue {
+    entries: BTreeSet<Place>,
+    known: Known,
+    refilling: bool,
+    /// Entries that became ready while the store was being read; the reading may have missed them.
+    meanwhile: Vec<Place>,
+    /// Claims are refused here until somebody changes the lane.
+    stalled: bool,
+}
+
+impl ReadyQueue {
+    pub(crate) fn new() -> Self {
+        Self {
+            entries: BTreeSet::new(),
+            known: Known::Nothing,
+            refilling: false,
+            meanwhile: Vec::new(),
+            stalled: false,
+        }
+    }
+
+    /// The best entry at hand.
+    pub(crate) fn best(&self) -> Option<Place> {
+        if self.stalled { None } else { self.entries.first().copied() }
+    }
+
+    pub(crate) fn take(&mut self, place: &Place) {
+        self.entries.remove(place);
+    }
+
+    /// Whether the store may hold ready work that memory does not.
+    pub(crate) fn wants_refill(&self) -> bool {
+        !self.stalled && !self.refilling && self.entries.is_empty() && self.known != Known::All
+    }
+
+    pub(crate) fn is_refilling(&self) -> bool {
+        self.refilling
+    }
+
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
+    pub(crate) fn add(&mut self, place: Place) {
+        if self.refilling {
+            self.meanwhile.push(place);
+        }
+        let known = match self.known {
+            Known::Nothing => false,
+            Known::Through(last) => place <= last,
+            Known::All => true,
+        };
+        if !known {
+            return;
+        }
+        self.entries.insert(place);
+        if self.entries.len() > ENTRIES_MAX {
+            self.entries.pop_last();
+            self.known = self.entries.last().map_or(Known::Nothing, |last| Known::Through(*last));
+        }
+    }
+
+    /// Starts reading the store; the answer is the place behind which to read.
+    pub(crate) fn begin_refill(&mut self) -> Option<Place> {
+        self.refilling = true;
+        self.meanwhile.clear();
+        match self.known {
+            Known::Through(last) => Some(last),
+            Known::Nothing | Known::All => None,
+        }
+    }
+
+    /// The store was read: these come next, and perhaps there are more.
+    pub(crate) fn end_refill(&mut self, page: Vec<Place>, more: bool) {
+        self.refilling = false;
+        self.known = match page.last() {
+            Some(last) if more => Known::Through(*last),
+            _ if more => self.known,
+            _ => Known::All,
+        };
+        self.entries.extend(page);
+        for place in std::mem::take(&mut self.meanwhile) {
+            self.add(place);
+        }
+    }
+
+    /// The store could not be read.
+    pub(crate) fn fail_refill(&mut self) {
+        self.refilling = false;
+        self.meanwhile.clear();
+    }
+
+    /// Forgets everything, so that the store is read again from the start.
+    pub(crate) fn reset(&mut self) {
+        self.entries.clear();
+        self.known = Known::Nothing;
+        self.stalled = false;
+    }
+
+    /// Claims are refused here; leaves the queue alone until it is reset.
+    pub(crate) fn stall(&mut self) {
+        self.reset();
+        self.stalled = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_core::PartitionId;
+
+    fn place(rank: u64) -> Place {
+        let id = format!("x-00000000-0000-7000-8000-{rank:012x}-{}", PartitionId(1));
+        (rank, id.parse().unwrap())
+    }
+
+    #[test]
+    fn nothing_ready_is_overlooked() {
+        let mut queue = ReadyQueue::new();
+        queue.add(place(5));
+        assert!(queue.best().is_none() && queue.wants_refill(), "unknown places are read, not remembered");
+        assert_eq!(queue.begin_refill(), None);
+        queue.add(place(1));
+        queue.add(place(900));
+        queue.end_refill(vec![place(5), place(6)], true);
+        assert_eq!(queue.best(), Some(place(1)), "what became ready meanwhile");
+        for rank in [1, 5, 6] {
+            queue.take(&place(rank));
+        }
+        assert!(queue.wants_refill());
+        assert_eq!(queue.begin_refill(), Some(place(6)));
+        queue.end_refill(vec![place(900)], false);
+        assert!(!queue.wants_refill());
+        queue.add(place(1_000));
+        queue.take(&place(900));
+        assert_eq!(queue.best(), Some(place(1_000)));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_remembers_where_it_was_cut() {
+        let mut queue = ReadyQueue::new();
+        queue.begin_refill();
+        queue.end_refill(Vec::new(), false);
+        for rank in (0..3_000).rev() {
+            queue.add(place(rank));
+        }
+        assert_eq!(queue.entries.len(), ENTRIES_MAX);
+        assert_eq!(queue.known, Known::Through(place(1_023)));
+    }
+}

@@ -1,0 +1,115 @@
+//! What all parts of one engine share: the store, the time, the board, the timers and the ways to each partition.
+
+use crate::board::{Board, Match};
+use crate::clock::{Chance, Clock, StoreTime};
+use crate::metrics::Metrics;
+use crate::office::Office;
+use crate::options::Options;
+use crate::task::{Answer, Parcel, Task};
+use crate::timers::Timers;
+use crate::{Error, jobs};
+use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Reply, Span, Unclaim};
+use onward_store::Store;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+
+/// Commands that may wait for one partition before new work is turned away.
+const QUEUE_MAX: usize = 4_096;
+/// Further room for what frees held work: renewals, completions, due times.
+const QUEUE_RESERVE: usize = 4_096;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) partitions: u16,
+    pub(crate) options: Options,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chance: Arc<Chance>,
+    pub(crate) time: StoreTime,
+    pub(crate) board: Board,
+    pub(crate) timers: Timers,
+    pub(crate) office: Office,
+    pub(crate) metrics: Metrics,
+    pub(crate) ways: Vec<Way>,
+    pub(crate) jobs: jobs::Jobs,
+    /// Set once, when the engine stops.
+    pub(crate) stopping: watch::Sender<bool>,
+    /// Told when delivered messages may have completed what a caller waits for.
+    pub(crate) delivered: Notify,
+    /// Told when the ready queues that somebody waits for should be read again.
+    pub(crate) reread: Notify,
+}
+
+/// The way to one partition's loop.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) sender: mpsc::UnboundedSender<Task>,
+    pub(crate) depth: Arc<AtomicUsize>,
+}
+
+impl Shared {
+    /// Puts a task before its partition's loop, or says why it cannot.
+    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), (Task, Error)> {
+        let Some(way) = self.ways.get(usize::from(partition.0)) else {
+            let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
+            return Err((task, Error::Refused(onward_core::Rejection::InvalidArgument { field: "id", why })));
+        };
+        let room = if task.is_essential() { QUEUE_MAX + QUEUE_RESERVE } else { QUEUE_MAX };
+        if way.depth.load(Ordering::Relaxed) >= room {
+            self.metrics.overloaded.add(1);
+            return Err((task, Error::Overloaded { retry_after: Span(100) }));
+        }
+        way.depth.fetch_add(1, Ordering::Relaxed);
+        way.sender.send(task).map_err(|mpsc::error::SendError(task)| (task, Error::ShuttingDown))
+    }
+
+    /// Sends a command and waits for its answer, which comes after the commit.
+    pub(crate) async fn call(&self, partition: PartitionId, command: Command) -> Result<Reply, Error> {
+        self.call_sealed(partition, command).await?.open()
+    }
+
+    /// The same, with the answer still sealed: if the caller goes away with it, a lease in it goes back.
+    pub(crate) async fn call_sealed(&self, partition: PartitionId, command: Command) -> Result<Parcel, Error> {
+        let (answer, receiver) = oneshot::channel();
+        let task = Task::new(command, Answer::Caller(answer), self.deadline());
+        self.post(partition, task).map_err(|(_, error)| error)?;
+        receiver.await.map_err(|_| Error::ShuttingDown)
+    }
+
+    /// Returns a lease that nobody received.
+    pub(crate) fn give_back(&self, fence: Fence) {
+        self.metrics.returned.add(1);
+        let command = Command::Unclaim(Unclaim { command: CommandId(self.chance.id()), fence });
+        if let Err((_, error)) = self.post(fence.execution.partition(), Task::new(command, Answer::Nobody, self.deadline())) {
+            tracing::debug!(%error, "a lease that nobody received could not be given back and will run out");
+        }
+    }
+
+    /// When a call that starts now is given up.
+    pub(crate) fn deadline(&self) -> Millis {
+        self.clock.now() + self.options.call_timeout
+    }
+
+    /// Claims ready work for waiters that the board has matched.
+    pub(crate) fn claim_matches(&self, matches: impl IntoIterator<Item = Match>) {
+        let mut open: Vec<Match> = matches.into_iter().collect();
+        while let Some(Match { waiter, execution }) = open.pop() {
+            let claim = Command::Claim(waiter.wants.claim(execution, LeaseId(self.chance.id())));
+            let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
+            if let Err((Task { answer: Answer::Waiter(waiter), .. }, _)) = self.post(execution.partition(), task) {
+                open.extend(self.board.put_back(waiter));
+            }
+        }
+    }
+
+    /// Waits until the engine stops.
+    pub(crate) async fn stopped(&self) {
+        // An error means that the sender is gone, which is the same.
+        let _stopped = self.stopping.subscribe().wait_for(|stop| *stop).await.is_ok();
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+}

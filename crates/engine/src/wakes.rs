@@ -1,0 +1,40 @@
+//! Hints from other processes: look again at what somebody here waits for.
+
+use crate::shared::Shared;
+use crate::claims;
+use futures_util::{FutureExt, StreamExt};
+use onward_core::Span;
+use std::sync::Arc;
+
+/// Hints that arrive within this span are answered by one look.
+const MERGE: Span = Span(2);
+
+/// Listens to the store and to changed lanes.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut wakes = shared.store.watch();
+    let mut open = true;
+    loop {
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            wake = wakes.next(), if open => {
+                // A store that hints no more leaves it to the sweep.
+                open = wake.is_some();
+                shared.clock.sleep(MERGE).await;
+                while let Some(Some(_)) = wakes.next().now_or_never() {}
+                look(&shared).await;
+            }
+            () = shared.reread.notified() => claims::reread(&shared, true).await,
+        }
+    }
+}
+
+async fn look(shared: &Shared) {
+    if shared.board.has_waiters() {
+        if let Err(error) = claims::load_classes(shared).await {
+            tracing::warn!(%error, "the registry of classes could not be read");
+        }
+    }
+    claims::reread(shared, true).await;
+    crate::clockwork::read_near(shared).await;
+}

@@ -1,0 +1,85 @@
+//! Lanes that are paused, drained and opened, and the messages that carry the decision.
+
+use crate::kit::{World, claim_now, claim_soon, eventually, submit, work, worker};
+use onward_core::record::{Format, LaneSettings, LaneState, Outbox, Record};
+use onward_core::{Key, Lane, Namespace, PartitionId, Span, codec};
+use onward_store::{Batch, IndexName, Outcome, Partition, Partitions, Range, Version};
+
+async fn set(engine: &onward_engine::Engine, state: LaneState) {
+    let settings = LaneSettings { state };
+    engine.set_lane(&Namespace::default(), &Lane::default(), settings).await.expect("every partition has it");
+}
+
+pub(crate) async fn a_paused_lane_keeps_its_work_and_an_opened_one_gives_it_out(world: World) {
+    let engine = world.engine().await;
+    submit(&engine, work("before")).await;
+    set(&engine, LaneState::Paused).await;
+    for _ in 0..20 {
+        submit(&engine, work("during")).await;
+    }
+    assert!(engine.claim(&worker("w"), Span(0)).await.expect("answered").is_empty());
+    let parked = tokio::spawn({
+        let engine = engine.clone();
+        async move { claim_soon(&engine, &worker("w")).await }
+    });
+    tokio::task::yield_now().await;
+    set(&engine, LaneState::Open).await;
+    parked.await.expect("the parked worker gets work");
+    for _ in 0..20 {
+        claim_soon(&engine, &worker("w")).await;
+    }
+    assert!(engine.claim(&worker("w"), Span(0)).await.expect("answered").is_empty());
+}
+
+pub(crate) async fn a_draining_lane_takes_no_submissions(world: World) {
+    let engine = world.engine().await;
+    submit(&engine, work("before")).await;
+    set(&engine, LaneState::Draining).await;
+    for _ in 0..16 {
+        let refused = engine.submit(work("late")).await.expect_err("draining");
+        assert_eq!(refused.code(), "lane_draining");
+    }
+    claim_now(&engine, &worker("w")).await;
+    set(&engine, LaneState::Open).await;
+    submit(&engine, work("after")).await;
+    let master = engine.lane(&Namespace::default(), &Lane::default()).await.expect("answered").expect("exists");
+    assert_eq!((master.revision, master.owed.len()), (2, 0));
+}
+
+pub(crate) async fn a_poisoned_message_is_set_aside_and_its_pair_moves_on(world: World) {
+    let store = world.store().await;
+    let from = PartitionId::of_gates(&Namespace::default(), 8);
+    let to = PartitionId(if from.0 == 3 { 4 } else { 3 });
+    let (outbox, poison) = (Key::Outbox(from, to), Key::Message(from, to, 0));
+    let id = Version(77);
+    let mut batch = Batch::new(Partition(from.0), id);
+    let row = |key: &Key, body: bytes::Bytes, due| onward_store::Record {
+        key: onward_store::Key::new(key.to_string()),
+        version: id,
+        body,
+        entries: Vec::new(),
+        due,
+    };
+    let next = Record::Outbox(Outbox { format: Format, first: 0, next: 1 });
+    batch.expect = [&outbox, &poison].map(|key| (onward_store::Key::new(key.to_string()), None)).to_vec();
+    batch.put = vec![row(&outbox, codec::encode(&next), None), row(&poison, "{\"v\":99}".into(), Some(1))];
+    let outcomes = store.commit(vec![batch]).await.expect("committed");
+    assert!(matches!(outcomes[0], Outcome::Committed { .. }));
+    store.close().await.expect("closed");
+
+    let engine = world.engine().await;
+    let clock = world.clock.clone();
+    let decided = tokio::spawn({
+        let engine = engine.clone();
+        async move { set(&engine, LaneState::Paused).await }
+    });
+    eventually("the decision passes the poisoned message", async || {
+        clock.advance(Span(50));
+        decided.is_finished()
+    })
+    .await;
+    decided.await.expect("every partition has it");
+    assert_eq!(engine.metrics().messages_dead, 1);
+    let dead = engine.store().scan(&IndexName::new("dead"), &Partitions::All, Range::default(), 10).await;
+    assert_eq!(dead.expect("answered").items.len(), 1);
+}

@@ -1,0 +1,53 @@
+//! End-to-end scenarios of the engine, each run on every store.
+
+mod kit;
+mod lanes;
+mod leases;
+mod processes;
+mod queues;
+mod work;
+
+/// Declares each scenario once and runs it on every store.
+macro_rules! on_every_store {
+    ($($module:ident::$scenario:ident,)*) => {
+        mod memory {
+            $(#[tokio::test]
+            async fn $scenario() {
+                crate::$module::$scenario(crate::kit::World::memory()).await;
+            })*
+        }
+
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $scenario() {
+                crate::$module::$scenario(crate::kit::World::sqlite()).await;
+            })*
+        }
+    };
+}
+
+on_every_store! {
+    work::submitted_work_is_claimed_and_completed,
+    work::a_parked_worker_gets_work_in_the_commit_that_submits_it,
+    work::a_failed_attempt_is_retried_after_its_pause,
+    work::a_permanent_failure_is_final,
+    work::delayed_work_becomes_ready_at_its_time,
+    work::large_and_binary_payloads_come_back_exactly,
+    work::an_idempotency_key_returns_the_first_execution,
+    work::repeated_calls_get_the_first_answer,
+    work::bad_input_is_refused_and_changes_nothing,
+    leases::a_lost_worker_is_noticed_and_its_work_done_again,
+    leases::a_renewed_lease_lives_and_a_stale_one_is_fenced,
+    leases::work_that_nobody_receives_is_given_back,
+    leases::a_restarted_engine_finds_everything,
+    queues::priority_goes_first_then_age,
+    queues::capabilities_decide_who_gets_what,
+    queues::a_backlog_beyond_memory_is_served_completely,
+    queues::a_worker_serves_several_lanes,
+    queues::shutdown_answers_what_was_accepted,
+    lanes::a_paused_lane_keeps_its_work_and_an_opened_one_gives_it_out,
+    lanes::a_draining_lane_takes_no_submissions,
+    lanes::a_poisoned_message_is_set_aside_and_its_pair_moves_on,
+    processes::two_engines_share_a_store,
+    processes::contended_keys_are_resolved_by_versions,
+}

@@ -1,0 +1,114 @@
+//! Who gets what, in which order, and what happens when there is a lot of it.
+
+use crate::kit::{World, capabilities, claim_now, lane, submit, work, worker};
+use onward_core::{Payload, Span};
+use onward_engine::{NewExecution, Wants};
+use std::collections::BTreeSet;
+
+pub(crate) async fn priority_goes_first_then_age(world: World) {
+    let engine = world.engine().await;
+    let mut expected = Vec::new();
+    for (priority, name) in [(0, "old"), (5, "urgent"), (0, "young"), (9_000, "most urgent"), (5, "urgent too")] {
+        let id = submit(&engine, NewExecution { priority, ..work(name) }).await;
+        expected.push((std::cmp::Reverse(priority), expected.len(), id));
+        world.clock.advance(Span(1));
+    }
+    expected.sort();
+    for (_, _, id) in expected {
+        assert_eq!(claim_now(&engine, &worker("w")).await.fence.execution, id);
+    }
+}
+
+pub(crate) async fn capabilities_decide_who_gets_what(world: World) {
+    let engine = world.engine().await;
+    let gpu = submit(&engine, NewExecution { requires: capabilities(&["gpu"]), ..work("train") }).await;
+    let both = submit(&engine, NewExecution { requires: capabilities(&["gpu", "eu"]), ..work("train-eu") }).await;
+    let many: Vec<String> = (0..30).map(|n| format!("capability-{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let odd = submit(&engine, NewExecution { requires: capabilities(&many), ..work("odd") }).await;
+    let with = |names: &[&str]| Wants { capabilities: capabilities(names), ..worker("w") };
+    assert!(engine.claim(&worker("plain"), Span(0)).await.expect("answered").is_empty());
+    assert!(engine.claim(&with(&["eu"]), Span(0)).await.expect("answered").is_empty());
+    assert_eq!(claim_now(&engine, &with(&["gpu"])).await.fence.execution, gpu);
+    assert!(engine.claim(&with(&["gpu"]), Span(0)).await.expect("answered").is_empty());
+    assert_eq!(claim_now(&engine, &with(&["gpu", "eu", "fast"])).await.fence.execution, both);
+    assert_eq!(claim_now(&engine, &with(&many)).await.fence.execution, odd);
+}
+
+pub(crate) async fn a_backlog_beyond_memory_is_served_completely(world: World) {
+    let engine = world.engine().await;
+    let mut open = BTreeSet::new();
+    for _ in 0..3 {
+        let many = (0..1_000).map(|_| work("bulk")).collect();
+        for submitted in engine.submit_many(many).await.expect("accepted") {
+            open.insert(submitted.expect("accepted").id);
+        }
+    }
+    let wants = Wants { max: 500, ..worker("w") };
+    while !open.is_empty() {
+        let claimed = engine.claim(&wants, Span(0)).await.expect("answered");
+        assert!(!claimed.is_empty(), "{} executions were never offered", open.len());
+        for work in claimed {
+            assert!(open.remove(&work.fence.execution), "offered twice");
+        }
+    }
+    assert!(engine.submit_many((0..1_001).map(|_| work("bulk")).collect()).await.is_err());
+}
+
+pub(crate) async fn a_worker_serves_several_lanes(world: World) {
+    let engine = world.engine().await;
+    let lanes = ["emails", "reports", "imports"].map(lane);
+    let wants = Wants { lanes: lanes.to_vec(), ..worker("w") };
+    for lane in &lanes {
+        submit(&engine, NewExecution { lane: lane.clone(), ..work("x") }).await;
+    }
+    submit(&engine, NewExecution { lane: lane("other"), ..work("x") }).await;
+    let mut served = BTreeSet::new();
+    for _ in 0..3 {
+        served.insert(claim_now(&engine, &wants).await.lane);
+    }
+    assert_eq!(served.len(), 3);
+    assert!(engine.claim(&wants, Span(0)).await.expect("answered").is_empty());
+}
+
+pub(crate) async fn shutdown_answers_what_was_accepted(world: World) {
+    let engine = world.engine().await;
+    let calls: Vec<_> = (0..200)
+        .map(|_| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.submit(work("x")).await })
+        })
+        .collect();
+    let parked = tokio::spawn({
+        let engine = engine.clone();
+        let wants = Wants { lanes: vec![lane("empty")], ..worker("w") };
+        async move { engine.claim(&wants, Span::days(1)).await }
+    });
+    tokio::task::yield_now().await;
+    engine.shutdown().await;
+    let mut accepted = 0;
+    for call in calls {
+        match call.await.expect("the call ended") {
+            Ok(_) => accepted += 1,
+            Err(error) => assert_eq!(error.code(), "shutting_down"),
+        }
+    }
+    match parked.await.expect("the worker was let go") {
+        Ok(claimed) => assert!(claimed.is_empty()),
+        Err(error) => assert_eq!(error.code(), "shutting_down"),
+    }
+    engine.store().close().await.expect("closed");
+    let engine = world.engine().await;
+    let mut found = 0;
+    loop {
+        let claimed = engine.claim(&Wants { max: 1_000, ..worker("w") }, Span(0)).await.expect("answered");
+        if claimed.is_empty() {
+            break;
+        }
+        for work in claimed {
+            engine.complete(work.fence, Payload::null()).await.expect("completed");
+            found += 1;
+        }
+    }
+    assert_eq!(found, accepted, "what was acknowledged is there, and nothing else");
+}

@@ -1,0 +1,168 @@
+//! Submitting, claiming, completing, failing, waiting for a time.
+
+use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, work, worker};
+use onward_core::{
+    AfterFailure, Backoff, Category, Failure, IdempotencyKey, Millis, Name, Payload, PayloadSlot, Policy, RetryPolicy,
+    Span, When,
+};
+use onward_engine::{Engine, Error, NewExecution};
+
+pub(crate) async fn submitted_work_is_claimed_and_completed(world: World) {
+    let engine = world.engine().await;
+    let id = submit(&engine, work("greet")).await;
+    assert_eq!(state(&engine, id).await, "waiting");
+    let claimed = claim_now(&engine, &worker("w1")).await;
+    assert_eq!(claimed.fence.execution, id);
+    assert_eq!(claimed.input.read::<String>().expect("the input is JSON"), "greet");
+    assert_eq!(state(&engine, id).await, "active");
+    engine.complete(claimed.fence, Payload::json("{\"ok\":true}").expect("JSON")).await.expect("completed");
+    assert_eq!(state(&engine, id).await, "completed");
+    let execution = engine.get(id).await.expect("answered").expect("exists");
+    let result = engine.payload(&execution, PayloadSlot::Result).await.expect("answered").expect("a result");
+    assert_eq!(result.as_bytes(), b"{\"ok\":true}");
+    assert!(engine.claim(&worker("w1"), Span(0)).await.expect("answered").is_empty());
+}
+
+pub(crate) async fn a_parked_worker_gets_work_in_the_commit_that_submits_it(world: World) {
+    let engine = world.engine().await;
+    submit(&engine, work("warm-up")).await;
+    let first = claim_now(&engine, &worker("w1")).await;
+    engine.complete(first.fence, Payload::null()).await.expect("completed");
+    let parked = tokio::spawn({
+        let engine = engine.clone();
+        async move { claim_soon(&engine, &worker("w1")).await }
+    });
+    let mut handed_off = false;
+    for _ in 0..100 {
+        // The submit may win the race against the parking; then the board serves the worker, without a hand-off.
+        tokio::task::yield_now().await;
+        let before = engine.metrics();
+        let id = submit(&engine, work("next")).await;
+        let after = engine.metrics();
+        if after.hand_offs > before.hand_offs {
+            assert_eq!(state(&engine, id).await, "active");
+            handed_off = true;
+            break;
+        }
+    }
+    assert!(handed_off, "a parked worker is served within the submit's own commit");
+    parked.await.expect("the worker got it");
+}
+
+fn patient(max_retries: u32) -> NewExecution {
+    let backoff = Backoff::Fixed { delay: Span::seconds(5), jitter: false };
+    let retry = RetryPolicy { max_retries, backoff, categories: Vec::new() };
+    NewExecution { policy: Policy { retry, dedup_window: None }, ..work("flaky") }
+}
+
+pub(crate) async fn a_failed_attempt_is_retried_after_its_pause(world: World) {
+    let engine = world.engine().await;
+    let id = submit(&engine, patient(1)).await;
+    let first = claim_now(&engine, &worker("w1")).await;
+    let after = engine.fail(first.fence, Failure::new(Category::transient(), "once")).await.expect("answered");
+    let AfterFailure::RetryAt(at) = after else { panic!("a retry is left") };
+    assert_eq!(at, engine.now() + Span::seconds(5));
+    assert_eq!(state(&engine, id).await, "delayed");
+    world.clock.advance(Span::seconds(5));
+    let second = claim_soon(&engine, &worker("w2")).await;
+    assert_eq!((second.fence.execution, second.fence.attempt, second.retries), (id, 1, 1));
+    let after = engine.fail(second.fence, Failure::new(Category::transient(), "twice")).await.expect("answered");
+    assert_eq!(after, AfterFailure::Finished);
+    assert_eq!(state(&engine, id).await, "failed");
+}
+
+pub(crate) async fn a_permanent_failure_is_final(world: World) {
+    let engine = world.engine().await;
+    let id = submit(&engine, patient(5)).await;
+    let claimed = claim_now(&engine, &worker("w1")).await;
+    let after = engine.fail(claimed.fence, Failure::new(Category::permanent(), "no")).await.expect("answered");
+    assert_eq!((after, state(&engine, id).await), (AfterFailure::Finished, "failed"));
+}
+
+pub(crate) async fn delayed_work_becomes_ready_at_its_time(world: World) {
+    let engine = world.engine().await;
+    let late = submit(&engine, NewExecution { when: When::After(Span::hours(30)), ..work("late") }).await;
+    let soon = submit(&engine, NewExecution { when: When::After(Span::seconds(3)), ..work("soon") }).await;
+    assert_eq!((state(&engine, late).await, state(&engine, soon).await), ("delayed", "delayed"));
+    assert!(engine.claim(&worker("w1"), Span(0)).await.expect("answered").is_empty());
+    world.clock.advance(Span::seconds(3));
+    assert_eq!(claim_soon(&engine, &worker("w1")).await.fence.execution, soon);
+    assert_eq!(state(&engine, late).await, "delayed");
+    world.clock.advance(Span::hours(30));
+    eventually("the late one is ready", async || state(&engine, late).await == "waiting").await;
+}
+
+pub(crate) async fn large_and_binary_payloads_come_back_exactly(world: World) {
+    let engine = world.engine().await;
+    let binary: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    let input = Payload::bytes("application/octet-stream", binary.clone()).expect("a payload");
+    submit(&engine, NewExecution { input, ..work("binary") }).await;
+    let claimed = claim_now(&engine, &worker("w1")).await;
+    assert_eq!(claimed.input.as_bytes(), binary);
+    let text = format!("\"{}\"", "x".repeat(5_000));
+    engine.complete(claimed.fence, Payload::json(text.clone()).expect("JSON")).await.expect("completed");
+    let execution = engine.get(claimed.fence.execution).await.expect("answered").expect("exists");
+    let result = engine.payload(&execution, PayloadSlot::Result).await.expect("answered").expect("a result");
+    assert_eq!(result.as_bytes(), text.as_bytes());
+}
+
+async fn submit_keyed(engine: &Engine, kind: &str) -> Result<onward_core::Submitted, Error> {
+    let key = IdempotencyKey::parse("order-17").expect("a key");
+    engine.submit(NewExecution { idempotency_key: Some(key), ..work(kind) }).await
+}
+
+pub(crate) async fn an_idempotency_key_returns_the_first_execution(world: World) {
+    let engine = world.engine().await;
+    let first = submit_keyed(&engine, "charge").await.expect("accepted");
+    let second = submit_keyed(&engine, "charge").await.expect("accepted");
+    assert_eq!((second.id, second.created), (first.id, false));
+    let other = submit_keyed(&engine, "refund").await.expect_err("other arguments");
+    assert_eq!(other.code(), "idempotency_mismatch");
+    world.clock.advance(Span::hours(25));
+    let third = submit_keyed(&engine, "refund").await.expect("the key is forgotten");
+    assert!(third.created && third.id != first.id);
+}
+
+pub(crate) async fn repeated_calls_get_the_first_answer(world: World) {
+    let engine = world.engine().await;
+    let ids = engine.submit_ids(&work("once"));
+    for _ in 0..3 {
+        let submitted = engine.submit_with(ids, work("once")).await.expect("accepted");
+        assert_eq!((submitted.id, submitted.created), (ids.execution, true));
+    }
+    let claimed = claim_now(&engine, &worker("w1")).await;
+    let command = engine.command_id();
+    let failure = Failure::new(Category::transient(), "again");
+    let first = engine.fail_with(command, claimed.fence, failure.clone()).await.expect("answered");
+    let AfterFailure::RetryAt(at) = first else { panic!("a retry is left") };
+    world.clock.advance(at - engine.now());
+    let second = claim_soon(&engine, &worker("w2")).await;
+    let repeat = engine.fail_with(command, claimed.fence, failure).await.expect("a repeat, also after the next began");
+    assert_eq!(repeat, first);
+    let command = engine.command_id();
+    for _ in 0..3 {
+        engine.complete_with(command, second.fence, Payload::null()).await.expect("completed, and again");
+    }
+    let execution = engine.get(ids.execution).await.expect("answered").expect("exists");
+    assert_eq!((execution.attempts, execution.retries), (2, 1));
+}
+
+pub(crate) async fn bad_input_is_refused_and_changes_nothing(world: World) {
+    let engine = world.engine().await;
+    let before = engine.store().stats().rows;
+    let past = When::At(Millis(engine.now().0 - 3_600_000));
+    let cases = [
+        (NewExecution { when: past, ..work("late") }, "time_in_past"),
+        (NewExecution { when: When::After(Span::days(9_999)), ..work("far") }, "invalid_argument"),
+        (NewExecution { priority: 9_001, ..work("vip") }, "invalid_argument"),
+        (patient(1_000_000), "invalid_argument"),
+    ];
+    for (new, code) in cases {
+        assert_eq!(engine.submit(new).await.expect_err("refused").code(), code);
+    }
+    let nobody = "x-0192f0c8-0000-7000-8000-000000000001-3".parse().expect("an id");
+    assert!(engine.get(nobody).await.expect("answered").is_none());
+    let outside = "x-0192f0c8-0000-7000-8000-000000000001-999".parse().expect("an id");
+    assert!(engine.get(outside).await.expect("answered").is_none());
+    assert_eq!(engine.store().stats().rows, before);
+}

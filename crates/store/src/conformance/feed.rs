@@ -1,0 +1,155 @@
+//! Whether a reader of the feeds sees every event once, in order, and learns about those it came too late for.
+
+use super::Subject;
+use super::kit::{P, commit, feed, fresh, soon};
+use crate::{Batch, Cursor, Event, Partition, Store, Trim};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+async fn emit(store: &dyn Store, partition: Partition, bodies: &[&str]) {
+    let mut batch = Batch::new(partition, fresh());
+    batch.events = bodies.iter().map(|body| Bytes::copy_from_slice(body.as_bytes())).collect();
+    commit(store, batch).await;
+}
+
+async fn trim(store: &dyn Store, partition: Partition, through: u64) {
+    let mut batch = Batch::new(partition, fresh());
+    batch.trim.push(Trim::Feed { through });
+    commit(store, batch).await;
+}
+
+fn bodies(events: &[Event], partition: Partition) -> Vec<&str> {
+    let own = events.iter().filter(|event| event.partition == partition);
+    own.map(|event| std::str::from_utf8(&event.body).expect("text")).collect()
+}
+
+/// Events of a partition come in the order of their commits, and a cursor goes on exactly behind the last.
+pub async fn events_come_in_order_and_resume(subject: &impl Subject) {
+    let store = subject.open().await;
+    let nothing = store.read_feed(&Cursor::start(), 10).await.expect("the store reads feeds");
+    assert_eq!((nothing.events.len(), nothing.gap), (0, false));
+    emit(&*store, P, &["1", "2"]).await;
+    emit(&*store, Partition(2), &["a"]).await;
+    emit(&*store, P, &["3"]).await;
+    let whole = feed(&*store).await;
+    assert_eq!(bodies(&whole, P), ["1", "2", "3"]);
+    assert_eq!(bodies(&whole, Partition(2)), ["a"]);
+    let mut end = Cursor::start();
+    for limit in [1, 2, 3, 10] {
+        let (seen, cursor) = read_on(&*store, &nothing.cursor, limit).await;
+        assert_eq!(bodies(&seen, P), ["1", "2", "3"], "pages of {limit}");
+        assert_eq!(bodies(&seen, Partition(2)), ["a"], "pages of {limit}");
+        end = cursor;
+    }
+    emit(&*store, Partition(3), &["later"]).await;
+    let (seen, _) = read_on(&*store, &Cursor::from_text(end.as_str()), 10).await;
+    assert_eq!((seen.len(), bodies(&seen, Partition(3))), (1, vec!["later"]));
+    let foreign = store.read_feed(&Cursor::from_text("not a cursor"), 1).await.expect_err("no store made this cursor");
+    assert_eq!(foreign.kind(), crate::ErrorKind::Invalid);
+}
+
+/// Everything behind a cursor, page by page, and where it ends.
+async fn read_on(store: &dyn Store, from: &Cursor, limit: usize) -> (Vec<Event>, Cursor) {
+    let (mut seen, mut cursor) = (Vec::new(), from.clone());
+    loop {
+        let page = store.read_feed(&cursor, limit).await.expect("the store reads feeds");
+        assert!(page.events.len() <= limit && !page.gap);
+        cursor = page.cursor;
+        if page.events.is_empty() {
+            return (seen, cursor);
+        }
+        seen.extend(page.events);
+    }
+}
+
+/// Writers of several processes race; a reader that pages along misses nothing and is never overtaken from behind.
+pub async fn nothing_appears_behind_a_reader(subject: &impl Subject) {
+    const WRITERS: usize = 6;
+    const EACH: usize = 60;
+    let stores: Vec<Arc<dyn Store>> = vec![subject.open().await, subject.open().await, subject.open().await];
+    let mut writers = Vec::new();
+    for writer in 0..WRITERS {
+        let store = stores[writer % 2].clone();
+        writers.push(tokio::spawn(async move {
+            for at in 0..EACH {
+                let partition = Partition(u16::try_from((writer + at) % 3).expect("small"));
+                emit(&*store, partition, &[&format!("{writer}/{at}/a"), &format!("{writer}/{at}/b")]).await;
+            }
+        }));
+    }
+    let reader = stores[2].clone();
+    let seen = soon("reading every event", async move {
+        let (mut seen, mut cursor) = (Vec::new(), Cursor::start());
+        while seen.len() < WRITERS * EACH * 2 {
+            let page = reader.read_feed(&cursor, 17).await.expect("the store reads feeds");
+            assert!(!page.gap, "nothing was trimmed");
+            cursor = page.cursor;
+            seen.extend(page.events);
+            tokio::task::yield_now().await;
+        }
+        seen
+    })
+    .await;
+    for writer in writers {
+        writer.await.expect("no writer panics");
+    }
+    let mut last: BTreeMap<Partition, u64> = BTreeMap::new();
+    for event in &seen {
+        let before = last.insert(event.partition, event.position);
+        assert!(before.is_none_or(|before| before < event.position), "{event:?} came behind {before:?}");
+    }
+    assert_eq!(sorted(seen.clone()), sorted(feed(&*stores[2]).await), "the reader saw what is there, each event once");
+    println!("feed events read beside {WRITERS} writers: {}", seen.len());
+}
+
+fn sorted(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|event| (event.partition, event.position));
+    events
+}
+
+/// Trimming takes one partition's events up to a position; only a reader who had not read them hears of a gap.
+pub async fn trimming_leaves_a_visible_gap(subject: &impl Subject) {
+    let store = subject.open().await;
+    emit(&*store, P, &["1", "2", "3"]).await;
+    emit(&*store, Partition(2), &["a", "b"]).await;
+    emit(&*store, P, &["4"]).await;
+    let all = feed(&*store).await;
+    let own: Vec<&Event> = all.iter().filter(|event| event.partition == P).collect();
+    let before = store.read_feed(&Cursor::start(), 100).await.expect("the store reads feeds");
+    trim(&*store, P, own[1].position).await;
+
+    let late = store.read_feed(&Cursor::start(), 100).await.expect("the store reads feeds");
+    assert!(late.gap, "a reader from the start misses two events");
+    assert_eq!(bodies(&late.events, P), ["3", "4"]);
+    assert_eq!(bodies(&late.events, Partition(2)), ["a", "b"]);
+    let next = store.read_feed(&late.cursor, 100).await.expect("the store reads feeds");
+    assert_eq!((next.events.len(), next.gap), (0, false));
+    emit(&*store, P, &["5"]).await;
+    let current = store.read_feed(&before.cursor, 100).await.expect("the store reads feeds");
+    assert_eq!(
+        (bodies(&current.events, P), current.gap),
+        (vec!["5"], false),
+        "a reader that had read them misses nothing"
+    );
+}
+
+/// The newest event stays even when everything is trimmed, so that no position is given twice.
+pub async fn positions_never_start_again(subject: &impl Subject) {
+    let store = subject.open().await;
+    let mut highest = 0;
+    for round in 0..5 {
+        emit(&*store, P, &["event", &format!("{round}")]).await;
+        let page = feed(&*store).await;
+        let newest = page.last().expect("just written").position;
+        assert!(newest > highest, "position {newest} after {highest}");
+        highest = newest;
+        trim(&*store, P, u64::MAX).await;
+        let left = feed(&*store).await;
+        assert_eq!(bodies(&left, P), [format!("{round}")]);
+    }
+    drop(store);
+    let store = subject.open().await;
+    emit(&*store, P, &["after"]).await;
+    assert!(feed(&*store).await.last().expect("just written").position > highest);
+}

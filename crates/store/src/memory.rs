@@ -1,0 +1,231 @@
+//! What the contract means, in the plainest form: a store of ordered maps behind one lock, kept in memory.
+//!
+//! It is the reference that other stores are compared with, and the store that simulations run on, so it prefers
+//! being obviously right to being fast. Everything iterates in key order; equal calls give equal answers.
+
+mod state;
+
+use crate::cost::Cost;
+use crate::{
+    Batch, Clock, Count, Cursor, Durability, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+};
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use state::State;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{broadcast, watch};
+
+pub use state::Snapshot;
+
+const LAYOUT: u32 = 1;
+/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+const HINTS_KEPT: usize = 1024;
+
+/// A handle to a store in memory; its clones share the data and act as further processes.
+pub struct Memory {
+    shared: Arc<Shared>,
+    id: u64,
+    stats: Mutex<Stats>,
+    closed: watch::Sender<bool>,
+    home: watch::Sender<Home>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    clock: Clock,
+    meta: Meta,
+    handles: AtomicU64,
+    hints: broadcast::Sender<(u64, Wake)>,
+}
+
+impl Memory {
+    /// An empty store.
+    #[must_use]
+    pub fn new(partitions: u16, clock: Clock, store_id: u128) -> Self {
+        let (hints, _) = broadcast::channel(HINTS_KEPT);
+        let meta = Meta { store_id, partitions, layout: LAYOUT };
+        let state = Mutex::new(State::default());
+        Self::with(Arc::new(Shared { state, clock, meta, handles: AtomicU64::new(0), hints }))
+    }
+
+    /// Another handle to the same data, as another process would have; it lives and closes on its own.
+    #[must_use]
+    pub fn handle(&self) -> Self {
+        Self::with(Arc::clone(&self.shared))
+    }
+
+    /// Everything the store holds, for checkers.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.state().snapshot()
+    }
+
+    fn with(shared: Arc<Shared>) -> Self {
+        let id = shared.handles.fetch_add(1, Ordering::Relaxed);
+        let (closed, _) = watch::channel(false);
+        let (home, _) = watch::channel(Home::Everywhere);
+        Self { shared, id, stats: Mutex::default(), closed, home }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count_stats(&self, count: impl FnOnce(&mut Stats)) {
+        count(&mut self.stats.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn open(&self) -> Result<()> {
+        if *self.closed.borrow() { Err(check::closed()) } else { Ok(()) }
+    }
+
+    fn read(&self) -> Result<MutexGuard<'_, State>> {
+        self.open()?;
+        self.count_stats(|stats| stats.reads += 1);
+        Ok(self.state())
+    }
+
+    fn count_group(&self, outcomes: &[Outcome], cost: Cost) {
+        self.count_stats(|stats| {
+            stats.groups += u64::from(cost.rows > 0);
+            for outcome in outcomes {
+                match outcome {
+                    Outcome::Committed { .. } => stats.batches += 1,
+                    Outcome::Conflict { .. } => stats.conflicts += 1,
+                    Outcome::Outside { .. } => {}
+                }
+            }
+            cost.add_to(stats);
+        });
+    }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        self.handle()
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory").field("handle", &self.id).field("meta", &self.shared.meta).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for Memory {
+    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        check::load(partition, keys, self.shared.meta.partitions)?;
+        let state = self.read()?;
+        keys.iter().map(|key| state.record(partition, key)).collect()
+    }
+
+    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        self.open()?;
+        let plans = check::plan_all(group, self.shared.meta.partitions)?;
+        let mut outcomes = Vec::with_capacity(plans.len());
+        let mut cost = Cost::default();
+        let mut failure = None;
+        let mut wakes = Vec::new();
+        {
+            let mut state = self.state();
+            for plan in &plans {
+                match state.apply(plan, (self.shared.clock)(), &mut cost) {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(error) => {
+                        failure = Some(error);
+                        break;
+                    }
+                }
+                if matches!(outcomes.last(), Some(Outcome::Committed { .. })) && !plan.batch.is_check_only() {
+                    wakes.push(Wake { partition: Some(plan.batch.partition), topics: plan.batch.wake.clone() });
+                }
+            }
+        }
+        self.count_group(&outcomes, cost);
+        let untouched = wakes.is_empty();
+        for wake in wakes {
+            // Nobody listening is the normal case.
+            let _ = self.shared.hints.send((self.id, wake));
+        }
+        match failure {
+            None => Ok(outcomes),
+            Some(error) if untouched => Err(error),
+            Some(error) => Err(error.written()),
+        }
+    }
+
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        Ok(self.read()?.scan(index, partitions, &range, limit))
+    }
+
+    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        Ok(self.read()?.count(index, partitions, cap))
+    }
+
+    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        Ok(self.read()?.due(partitions, from, until, limit))
+    }
+
+    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        check::partition_exists(partition, self.shared.meta.partitions)?;
+        self.read()?.read_log(partition, log, after, limit)
+    }
+
+    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        self.read()?.read_feed(after, limit)
+    }
+
+    fn watch(&self) -> BoxStream<'static, Wake> {
+        let hints = self.shared.hints.subscribe();
+        let closed = self.closed.subscribe();
+        stream::unfold((hints, closed, self.id), |(mut hints, mut closed, id)| async move {
+            let wake = tokio::select! {
+                biased;
+                _ = closed.wait_for(|closed| *closed) => None,
+                wake = next_hint(&mut hints, id) => wake,
+            };
+            wake.map(|wake| (wake, (hints, closed, id)))
+        })
+        .boxed()
+    }
+
+    fn home(&self) -> watch::Receiver<Home> {
+        self.home.subscribe()
+    }
+
+    fn meta(&self) -> Meta {
+        self.shared.meta
+    }
+
+    async fn health(&self) -> Result<Health> {
+        self.open()?;
+        let detail = "the store is in memory: records end with the process".to_owned();
+        Ok(Health { durability: Durability::Memory, detail })
+    }
+
+    fn stats(&self) -> Stats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.closed.send_replace(true);
+        self.home.send_replace(Home::Nowhere);
+        Ok(())
+    }
+}
+
+/// The next hint that another handle gave.
+async fn next_hint(hints: &mut broadcast::Receiver<(u64, Wake)>, own: u64) -> Option<Wake> {
+    loop {
+        match hints.recv().await {
+            Ok((from, _)) if from == own => {}
+            Ok((_, wake)) => return Some(wake),
+            Err(broadcast::error::RecvError::Lagged(_)) => return Some(Wake { partition: None, topics: Vec::new() }),
+            Err(broadcast::error::RecvError::Closed) => return None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How a file is opened: refused with a reason when it cannot be a store, made into one when it is empty.
+
+use super::checkpoint::Checkpoints;
+use super::owner::Owner;
+use super::reader::Readers;
+use super::schema::{self, Mark};
+use super::turn::Turn;
+use super::writer::Request;
+use super::{Options, Shared, Sqlite, fault, place, watch, writer};
+use crate::limits::PARTITIONS_MAX;
+use crate::{Error, ErrorKind, Meta, Result};
+use rusqlite::{Connection, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use tokio::sync::mpsc;
+
+/// How many connections read at the same time.
+const READERS: usize = 3;
+/// How many callers' groups may wait for the writing thread before further callers wait to be taken.
+const REQUESTS_WAITING_MAX: usize = 4096;
+
+/// Opens or makes a store; blocks.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
+    place::check(path)?;
+    let fresh = examine(path)?;
+    let writer = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
+    if fresh {
+        let partitions = wanted_partitions(options)?.unwrap_or(super::PARTITIONS_DEFAULT);
+        schema::initialise(&writer, partitions)?;
+    }
+    let meta = verify(path, &writer, options)?;
+    let setup = || -> rusqlite::Result<()> {
+        writer.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
+        schema::tune_writer(&writer, options.synchronous, options.max_pages)?;
+        schema::views(&writer, options.views)
+    };
+    setup().map_err(fault::reading)?;
+    let owner = Owner::new(&beside(path, "-owner"))?;
+    let shared = Arc::new(Shared::new(options, meta, Arc::clone(&owner)));
+    start(path, options, writer, shared)
+}
+
+/// Starts the threads, and ends those that run when one cannot be started.
+fn start(path: &Path, options: &Options, writer: Connection, shared: Arc<Shared>) -> Result<Sqlite> {
+    let stop = watch::Stop::new().map_err(|error| fault::system("cannot make an event", error))?;
+    let (stop, readers) = (Arc::new(stop), Readers::new());
+    let (requests, queue) = mpsc::channel(REQUESTS_WAITING_MAX);
+    let watching = (requests.clone(), Arc::clone(&stop));
+    match start_threads(path, options, writer, &readers, watching, queue, &shared) {
+        Ok(threads) => Ok(Sqlite { shared, requests, readers, stop, threads: Mutex::new(threads) }),
+        Err(error) => {
+            readers.close();
+            stop.stop();
+            shared.owner.release();
+            Err(error)
+        }
+    }
+}
+
+fn start_threads(
+    path: &Path,
+    options: &Options,
+    mut writer: Connection,
+    readers: &Arc<Readers>,
+    watching: (mpsc::Sender<Request>, Arc<watch::Stop>),
+    queue: mpsc::Receiver<Request>,
+    shared: &Arc<Shared>,
+) -> Result<Vec<JoinHandle<()>>> {
+    let failed = |error: std::io::Error| fault::system("cannot start a thread", error);
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for _ in 0..READERS {
+        let conn = connect(path, OpenFlags::empty())?;
+        schema::tune_reader(&conn).map_err(fault::reading)?;
+        threads.push(readers.start(conn).map_err(failed)?);
+    }
+    let copier = connect(path, OpenFlags::empty())?;
+    schema::tune_writer(&copier, options.synchronous, None).map_err(fault::reading)?;
+    let (checkpoints, copy) = Checkpoints::new(&mut writer).map_err(fault::reading)?;
+    threads.push(copy.start(copier).map_err(failed)?);
+    let seen_version = writer::data_version(&writer).map_err(fault::reading)?;
+    let (requests, stop) = watching;
+    threads.push(watch::start(&beside(path, "-wal"), requests, stop, Arc::clone(shared)).map_err(failed)?);
+    threads.extend(shared.owner.wait().map_err(failed)?);
+    let turn = Turn::new(&beside(path, "-turn"))?;
+    let start = writer::Start { conn: writer, turn, checkpoints, requests: queue, seen_version };
+    let own = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("store-writer".into());
+    let thread = thread.spawn(move || writer::run(start, &own));
+    threads.push(thread.map_err(failed)?);
+    Ok(threads)
+}
+
+/// Looks at a file without touching it; whether it has to be initialised.
+///
+/// `immutable` keeps SQLite from locking or recovering anything, so that another program's database stays as it is. The
+/// file is never opened around SQLite: closing it would drop the locks that other connections of this process hold.
+fn examine(path: &Path) -> Result<bool> {
+    if std::fs::metadata(path).map_or(true, |found| found.len() == 0) {
+        return Ok(true);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let look = Connection::open_with_flags(immutable_uri(path), flags).and_then(|conn| schema::mark(&conn));
+    match look {
+        Ok(Mark::Ours(layout)) if layout > schema::LAYOUT => Err(newer(path, layout)),
+        Ok(Mark::Ours(_)) => Ok(false),
+        Ok(Mark::Empty) if !beside(path, "-wal").exists() => Ok(true),
+        Ok(Mark::Empty | Mark::Foreign) => Err(foreign(path)),
+        Err(error) => Err(fault::reading(error)),
+    }
+}
+
+fn verify(path: &Path, conn: &Connection, options: &Options) -> Result<Meta> {
+    if conn.is_readonly("main").map_err(fault::reading)? {
+        let message = format!("{} may only be read: make it writable for this user", path.display());
+        return Err(Error::new(ErrorKind::ReadOnly, message).unwritten());
+    }
+    match schema::mark(conn).map_err(fault::reading)? {
+        Mark::Ours(schema::LAYOUT) => {}
+        Mark::Ours(layout) if layout > schema::LAYOUT => return Err(newer(path, layout)),
+        Mark::Ours(layout) => {
+            let message = format!("{} has the unknown layout {layout}: it was never released", path.display());
+            return Err(Error::new(ErrorKind::Foreign, message).unwritten());
+        }
+        Mark::Empty | Mark::Foreign => return Err(foreign(path)),
+    }
+    let (store_id, partitions) = schema::fixed(conn)?;
+    match wanted_partitions(options)? {
+        Some(wanted) if wanted != partitions => {
+            let message = format!(
+                "{} was made with {partitions} partitions, not {wanted}: the number is fixed for ever, so leave it out or make a new store",
+                path.display()
+            );
+            Err(Error::new(ErrorKind::Unsuitable, message).unwritten())
+        }
+        _ => Ok(Meta { store_id, partitions, layout: schema::LAYOUT }),
+    }
+}
+
+fn wanted_partitions(options: &Options) -> Result<Option<u16>> {
+    match options.partitions {
+        Some(count) if count == 0 || count > PARTITIONS_MAX => {
+            let message = format!("{count} partitions were asked for: a store has 1 to {PARTITIONS_MAX}");
+            Err(Error::new(ErrorKind::Invalid, message).unwritten())
+        }
+        count => Ok(count),
+    }
+}
+
+fn connect(path: &Path, extra: OpenFlags) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
+    let conn = Connection::open_with_flags(path, flags).map_err(fault::reading)?;
+    conn.busy_timeout(schema::BUSY_WAIT).map_err(fault::reading)?;
+    Ok(conn)
+}
+
+fn newer(path: &Path, layout: u32) -> Error {
+    let (shown, known) = (path.display(), schema::LAYOUT);
+    let message = format!(
+        "{shown} was written by a newer version (layout {layout}, this one knows up to {known}): upgrade this program"
+    );
+    Error::new(ErrorKind::Newer, message).unwritten()
+}
+
+fn foreign(path: &Path) -> Error {
+    let message = format!("{} is another program's database: choose another path", path.display());
+    Error::new(ErrorKind::Foreign, message).unwritten()
+}
+
+/// The path of a file that belongs to the database.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// The path as a URI that makes SQLite only look.
+fn immutable_uri(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut uri = String::from("file:");
+    for byte in absolute.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(*byte)),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}

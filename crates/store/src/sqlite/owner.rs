@@ -1,0 +1,89 @@
+//! Which of the processes that share a file does its background work: the one that holds a lock beside it.
+
+use super::fault;
+use crate::{Home, Result};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often a process that is not the owner tries to become it.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+
+/// The lock beside the file, held or wanted.
+pub(super) struct Owner {
+    lock: Mutex<Lock>,
+    released: Condvar,
+    home: watch::Sender<Home>,
+}
+
+enum Lock {
+    Wanted(File),
+    Held(#[allow(dead_code)] File), // Kept open: closing it gives the lock up.
+    Released,
+}
+
+impl Owner {
+    /// Takes the lock if it is free; [`Owner::wait`] gets it later if it is not.
+    pub(super) fn new(path: &Path) -> Result<Arc<Self>> {
+        let shown = path.display();
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let file = file.map_err(|error| fault::system(&format!("cannot open {shown}"), error))?;
+        let lock = Lock::Wanted(file).attempt();
+        let (home, _) = watch::channel(lock.home());
+        Ok(Arc::new(Self { lock: Mutex::new(lock), released: Condvar::new(), home }))
+    }
+
+    /// Whether this process is the owner, now and later.
+    pub(super) fn home(&self) -> watch::Receiver<Home> {
+        self.home.subscribe()
+    }
+
+    /// Starts trying for the lock in the background, unless it is held already.
+    pub(super) fn wait(self: &Arc<Self>) -> std::io::Result<Option<JoinHandle<()>>> {
+        if *self.home.borrow() == Home::Everywhere {
+            return Ok(None);
+        }
+        let owner = Arc::clone(self);
+        std::thread::Builder::new().name("store-owner".into()).spawn(move || owner.try_until_held()).map(Some)
+    }
+
+    /// Gives the lock up, or stops trying for it.
+    pub(super) fn release(&self) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Lock::Released;
+        self.home.send_if_modified(|home| std::mem::replace(home, Home::Nowhere) != Home::Nowhere);
+        self.released.notify_all();
+    }
+
+    fn try_until_held(&self) {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while matches!(*lock, Lock::Wanted(_)) {
+            let waited = self.released.wait_timeout(lock, TRY_EVERY);
+            lock = waited.unwrap_or_else(PoisonError::into_inner).0;
+            *lock = std::mem::replace(&mut *lock, Lock::Released).attempt();
+            if matches!(*lock, Lock::Held(_)) {
+                self.home.send_replace(Home::Everywhere);
+            }
+        }
+    }
+}
+
+impl Lock {
+    fn attempt(self) -> Self {
+        let Self::Wanted(file) = self else { return self };
+        match file.try_lock() {
+            Ok(()) => Self::Held(file),
+            Err(TryLockError::WouldBlock) => Self::Wanted(file),
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(%error, "cannot lock the owner file, trying again");
+                Self::Wanted(file)
+            }
+        }
+    }
+
+    fn home(&self) -> Home {
+        if matches!(self, Self::Held(_)) { Home::Everywhere } else { Home::Nowhere }
+    }
+}
