@@ -214,9 +214,11 @@ impl Failure {
     /// A failure; a message longer than the limit is cut at a character boundary.
     #[must_use]
     pub fn new(category: Category, message: &str) -> Self {
-        let max = limits::FAILURE_MESSAGE_BYTES_MAX;
-        let cut = if message.len() <= max { message } else { &message[..message.floor_char_boundary(max)] };
-        Self { category, message: cut.into() }
+        let mut end = message.len().min(limits::FAILURE_MESSAGE_BYTES_MAX);
+        while !message.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self { category, message: message[..end].into() }
     }
 
     /// The same with its message cut to the limit, however it was made.
@@ -261,5 +263,7 @@ mod tests {
     fn long_messages_are_cut_between_characters() {
         let failure = Failure::new(Category::transient(), &"é".repeat(2_000));
         assert_eq!(failure.message.len(), limits::FAILURE_MESSAGE_BYTES_MAX);
+        let failure = Failure::new(Category::transient(), &format!("x{}", "é".repeat(2_000)));
+        assert_eq!(failure.message.len(), limits::FAILURE_MESSAGE_BYTES_MAX - 1);
     }
 }

@@ -1,13 +1,13 @@
 //! From waiting commands to one conditional batch: apply all of them in memory, hand ready work to parked workers.
 
+use crate::Error;
 use crate::binding::{self, Loaded};
 use crate::board::Match;
 use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Task};
-use crate::Error;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
-use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Reply, Source, Stop, View, limits};
+use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Source, Stop, View, limits};
 use onward_store as store;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,8 @@ pub(crate) fn apply(
         match run(shared, &mut view, &task.command, now) {
             Err(Stop::Need(keys)) if last_round => {
                 let asked = keys.first().map(ToString::to_string).unwrap_or_default();
-                results.push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), BTreeSet::new()));
+                results
+                    .push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), BTreeSet::new()));
             }
             Err(Stop::Need(keys)) => needs.extend(keys),
             Err(Stop::Refuse(rejection)) => results.push((Err(rejection.into()), view.step().reads.clone())),
@@ -85,11 +86,8 @@ pub(crate) fn apply(
     if !needs.is_empty() {
         return Applied::Need(tasks, needs);
     }
-    let mut steps: Vec<Step> = tasks
-        .into_iter()
-        .zip(results)
-        .map(|(task, (result, reads))| Step { task, result, reads })
-        .collect();
+    let mut steps: Vec<Step> =
+        tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
     let matches = hand_off(shared, &mut view, &mut steps, now);
     let (batch, changes) = build(shared, &view, cache);
     let flight = Flight { id: batch.id, steps, changes };
@@ -124,7 +122,12 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
                 let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
                 steps.push(Step { task, result: Ok(reply), reads: view.step().reads.clone() });
             }
-            _ => matches.extend(shared.board.put_back(waiter)),
+            refused => {
+                if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = &refused {
+                    shared.board.stall_lane(&waiter.wants.namespace, lane);
+                }
+                matches.extend(shared.board.put_back(waiter));
+            }
         }
     }
     matches

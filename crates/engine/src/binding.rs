@@ -50,10 +50,7 @@ pub(crate) fn row(key: &Key, record: &Record, version: store::Version) -> store:
 }
 
 pub(crate) fn window(window: Window) -> store::Window {
-    store::Window {
-        not_before: window.not_before.map(|time| time.0),
-        not_after: window.not_after.map(|time| time.0),
-    }
+    store::Window { not_before: window.not_before.map(|time| time.0), not_after: window.not_after.map(|time| time.0) }
 }
 
 pub(crate) fn events(events: &[Event]) -> Vec<bytes::Bytes> {

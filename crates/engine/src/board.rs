@@ -115,7 +115,9 @@ impl Board {
 
     /// A waiter that can run this execution, for a hand-off in the commit that makes it ready.
     pub(crate) fn waiter_for(&self, execution: &Execution) -> Option<Waiter> {
-        self.lock().waiters.take(&execution.namespace, &execution.lane, &execution.requires)
+        let mut inner = self.lock();
+        let stalled = inner.queues.get(&QueueKey::of(execution)).is_some_and(ReadyQueue::is_stalled);
+        if stalled { None } else { inner.waiters.take(&execution.namespace, &execution.lane, &execution.requires) }
     }
 
     /// A waiter's work turned out to be gone; it waits on, ahead of the others, unless other work is at hand.
@@ -152,29 +154,36 @@ impl Board {
         }
     }
 
-    /// The store was read for a queue. Waiters get what was found.
-    pub(crate) fn refilled(&self, key: &QueueKey, page: Result<(Vec<Place>, bool), ()>) -> Vec<Match> {
+    /// The store was read for a queue. Waiters get what was found; whoever still waits may want it read on, behind the
+    /// returned place.
+    pub(crate) fn refilled(
+        &self,
+        key: &QueueKey,
+        page: Option<(Vec<Place>, bool)>,
+    ) -> (Vec<Match>, Option<Option<Place>>) {
         let mut inner = self.lock();
-        let Some(queue) = inner.queues.get_mut(key) else { return Vec::new() };
+        let Inner { queues, waiters, .. } = &mut *inner;
+        let Some(queue) = queues.get_mut(key) else { return (Vec::new(), None) };
         match page {
-            Ok((page, more)) => queue.end_refill(page, more),
-            Err(()) => queue.fail_refill(),
+            Some((page, more)) => queue.end_refill(page, more),
+            None => queue.fail_refill(),
         }
         let mut matches = Vec::new();
-        while let Some(place) = inner.queues.get(key).and_then(ReadyQueue::best) {
-            let Some(waiter) = inner.waiters.take(&key.namespace, &key.lane, &key.class) else { break };
-            if let Some(queue) = inner.queues.get_mut(key) {
-                queue.take(&place);
-            }
+        while let Some(place) = queue.best() {
+            let Some(waiter) = waiters.take(&key.namespace, &key.lane, &key.class) else { break };
+            queue.take(&place);
             matches.push(Match { waiter, execution: place.1 });
         }
-        matches
+        let again = queue.wants_refill() && waiters.any(&key.namespace, &key.lane);
+        (matches, again.then(|| queue.begin_refill()))
     }
 
-    /// Claims in this queue are refused until the lane changes.
-    pub(crate) fn stall(&self, key: &QueueKey) {
-        if let Some(queue) = self.lock().queues.get_mut(key) {
-            queue.stall();
+    /// Claims in this lane are refused: leaves its queues alone until the lane changes or somebody looks again.
+    pub(crate) fn stall_lane(&self, namespace: &Namespace, lane: &Lane) {
+        for (key, queue) in &mut self.lock().queues {
+            if key.namespace == *namespace && key.lane == *lane {
+                queue.stall();
+            }
         }
     }
 
@@ -187,28 +196,22 @@ impl Board {
         }
     }
 
-    /// Starts a fresh reading of the queues that somebody waits for, or of all that are not being read.
-    pub(crate) fn begin_rereads(&self, only_awaited: bool) -> Vec<QueueKey> {
+    /// Somebody else may have added work: queues are read again when they are used up, and those that somebody waits
+    /// for at once. `forget` drops what memory holds, which also mends its order.
+    pub(crate) fn doubt_all(&self, forget: bool) -> Vec<(QueueKey, Option<Place>)> {
         let mut inner = self.lock();
         let Inner { queues, waiters, .. } = &mut *inner;
-        let mut keys = Vec::new();
+        let mut awaited = Vec::new();
         for (key, queue) in queues.iter_mut() {
-            let awaited = waiters.any(&key.namespace, &key.lane);
-            if queue.is_refilling() || queue.is_stalled() || (only_awaited && !awaited) {
-                continue;
+            if forget {
+                queue.reset();
             }
-            queue.reset();
-            if awaited {
-                queue.begin_refill();
-                keys.push(key.clone());
+            queue.doubt();
+            if queue.wants_refill() && waiters.any(&key.namespace, &key.lane) {
+                awaited.push((key.clone(), queue.begin_refill()));
             }
         }
-        keys
-    }
-
-    /// Whether anybody is parked.
-    pub(crate) fn has_waiters(&self) -> bool {
-        self.lock().waiters.is_any()
+        awaited
     }
 
     /// Ends all waiting.

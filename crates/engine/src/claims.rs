@@ -50,11 +50,7 @@ fn check(wants: &Wants) -> Result<(), Rejection> {
 }
 
 /// Claims what the board had. Entries that were gone are no error: the board is a hint.
-async fn claim_found(
-    shared: &Shared,
-    wants: &Wants,
-    found: Vec<(QueueKey, Place)>,
-) -> Result<Vec<Claimed>, Error> {
+async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Place)>) -> Result<Vec<Claimed>, Error> {
     let calls = found.iter().map(|(_, (_, execution))| {
         let claim = wants.claim(*execution, LeaseId(shared.chance.id()));
         shared.call_sealed(execution.partition(), Command::Claim(claim))
@@ -66,7 +62,7 @@ async fn claim_found(
     for ((queue, place), parcel) in found.iter().zip(join_all(calls).await) {
         match parcel.and_then(Parcel::open) {
             Ok(Reply::Claimed(work)) => claimed.push(*work),
-            Err(Error::Refused(Rejection::LanePaused(_))) => shared.board.stall(queue),
+            Err(Error::Refused(Rejection::LanePaused(lane))) => shared.board.stall_lane(&wants.namespace, &lane),
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(error) => {
                 shared.claim_matches(shared.board.announce(queue.clone(), *place));
@@ -100,31 +96,42 @@ async fn park(
     result.ok().and_then(Parcel::claimed).into_iter().collect()
 }
 
-/// Reads more of a queue from the store.
-async fn refill(shared: &Shared, queue: &QueueKey, after: Option<Place>) {
+/// Reads more of a queue from the store, until nobody waits for more of it.
+async fn refill(shared: &Shared, queue: &QueueKey, mut after: Option<Place>) {
+    loop {
+        let page = read(shared, queue, after).await;
+        let (matches, again) = shared.board.refilled(queue, page);
+        shared.claim_matches(matches);
+        match again {
+            Some(behind) => after = behind,
+            None => return,
+        }
+    }
+}
+
+async fn read(shared: &Shared, queue: &QueueKey, after: Option<Place>) -> Option<(Vec<Place>, bool)> {
     let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
     let range = Range { after, ..Range::default() };
-    let page = match shared.store.scan(&queue.index(), &Partitions::All, range, ENTRIES_MAX).await {
-        Ok(page) => Ok((
-            page.items
-                .into_iter()
-                .filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?)))
-                .collect(),
-            page.more,
-        )),
+    match shared.store.scan(&queue.index(), &Partitions::All, range, ENTRIES_MAX).await {
+        Ok(page) => {
+            let place = |found: onward_store::Found| Some((found.rank, found.key.as_str().parse().ok()?));
+            Some((page.items.into_iter().filter_map(place).collect(), page.more))
+        }
         Err(error) => {
             tracing::warn!(%error, lane = %queue.lane, "ready work could not be read; trying again");
             shared.clock.sleep(Span(100)).await;
-            Err(())
+            None
         }
-    };
-    shared.claim_matches(shared.board.refilled(queue, page));
+    }
 }
 
-/// Reads the queues again from the start: those that somebody waits for, or with `all` forgetting the others too.
-pub(crate) async fn reread(shared: &Shared, only_awaited: bool) {
-    for queue in shared.board.begin_rereads(only_awaited) {
-        refill(shared, &queue, None).await;
+/// Looks for work that no hint has told of; see [`Board::doubt_all`](crate::board::Board::doubt_all).
+pub(crate) async fn look_again(shared: &Shared, forget: bool) {
+    if let Err(error) = load_classes(shared).await {
+        tracing::warn!(%error, "the registry of classes could not be read");
+    }
+    for (queue, after) in shared.board.doubt_all(forget) {
+        refill(shared, &queue, after).await;
     }
 }
 

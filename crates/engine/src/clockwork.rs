@@ -5,8 +5,8 @@ use crate::timers::Next;
 use crate::tracker::{FailureTracker, Verdict};
 use crate::{Error, binding, office};
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
 use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, codec};
 use onward_store::{Home, Partitions};
@@ -167,7 +167,7 @@ pub(crate) async fn sweep(shared: Arc<Shared>) {
         }
         shared.metrics.sweeps.add(1);
         read_near(&shared).await;
-        crate::claims::reread(&shared, false).await;
+        crate::claims::look_again(&shared, true).await;
     }
 }
 

@@ -337,12 +337,7 @@ impl Engine {
     ///
     /// # Errors
     /// A failure of the store.
-    pub async fn list(
-        &self,
-        namespace: &Namespace,
-        after: Option<ListCursor>,
-        limit: usize,
-    ) -> Result<Listing, Error> {
+    pub async fn list(&self, namespace: &Namespace, after: Option<ListCursor>, limit: usize) -> Result<Listing, Error> {
         query::list(&self.shared, namespace, after, limit).await
     }
 
@@ -416,6 +411,5 @@ mod tests {
         let uuid = uuid_v7(Millis(0x0192_f0c8_aabb), u128::MAX);
         assert_eq!(uuid.to_string(), "0192f0c8-aabb-7fff-bfff-ffffffffffff");
         assert_eq!((uuid.get_version_num(), uuid.get_variant()), (7, uuid::Variant::RFC4122));
-
     }
 }

@@ -1,9 +1,10 @@
 //! What a commit teaches the board and the timers.
 
+use crate::batch::Step;
 use crate::batch::{Change, ready};
 use crate::board::QueueKey;
+use crate::ready::Place;
 use crate::shared::Shared;
-use crate::batch::Step;
 use onward_core::record::{Record, State};
 use onward_core::{Command, Key, PartitionId, Reply, Share, index};
 
@@ -16,8 +17,28 @@ pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change])
     }
 }
 
+/// Takes over what may have changed, when a commit's answer was lost: both the old and the new are worth a look.
+pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    for change in changes {
+        registries(shared, change);
+        for record in [&change.before, &change.after].into_iter().flatten() {
+            if let Some((queue, place)) = place(record) {
+                shared.claim_matches(shared.board.announce(queue, place));
+            }
+        }
+        let dues = [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::due(record));
+        if let Some(earliest) = dues.min() {
+            shared.timers.set(partition, &change.key, Some(earliest));
+        }
+    }
+}
+
+/// Where a record stands in a ready queue, if it does.
+fn place(record: &Record) -> Option<(QueueKey, Place)> {
+    ready(record).map(|execution| (QueueKey::of(execution), (execution.ready_rank(), execution.id)))
+}
+
 fn readiness(shared: &Shared, change: &Change) {
-    let place = |record: &Record| ready(record).map(|x| (QueueKey::of(x), (x.ready_rank(), x.id)));
     let before = change.before.as_deref().and_then(place);
     let after = change.after.as_deref().and_then(place);
     if before == after {

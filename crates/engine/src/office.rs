@@ -134,13 +134,7 @@ fn failed_too_often(shared: &Shared, key: &Key) -> bool {
     dead
 }
 
-async fn bury(
-    shared: &Shared,
-    from: PartitionId,
-    to: PartitionId,
-    seq: u64,
-    body: bytes::Bytes,
-) -> Result<(), Error> {
+async fn bury(shared: &Shared, from: PartitionId, to: PartitionId, seq: u64, body: bytes::Bytes) -> Result<(), Error> {
     shared.call(from, Command::Bury(Bury { to, seq, body })).await?;
     shared.metrics.messages_dead.add(1);
     tracing::error!(%from, %to, seq, "a message could not be delivered and was set aside");

@@ -12,7 +12,7 @@ use crate::{Error, hints};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
-use onward_core::{Key, Millis, PartitionId, Reply, Span, limits};
+use onward_core::{Key, Millis, PartitionId, Rejection, Reply, Span, limits};
 use onward_store as store;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Partition {
 
     /// Runs until the engine stops and everything accepted is answered.
     pub(crate) async fn run(mut self) {
-            loop {
+        loop {
             let idle = self.calls.is_empty() && self.background.is_empty();
             let room = self.flights.len() < FLIGHTS_MAX;
             if room && !idle {
@@ -92,7 +92,11 @@ impl Partition {
     }
 
     fn sort_in(&mut self, task: Task) {
-        if task.is_background() { self.background.push_back(task) } else { self.calls.push_back(task) }
+        if task.is_background() {
+            self.background.push_back(task)
+        } else {
+            self.calls.push_back(task)
+        }
         while let Ok(task) = self.inbox.try_recv() {
             if task.is_background() { self.background.push_back(task) } else { self.calls.push_back(task) }
         }
@@ -104,9 +108,7 @@ impl Partition {
         let (mut rows, mut bytes) = (0, 0);
         let background_max =
             if self.calls.is_empty() { limits::BATCH_COMMANDS_MAX } else { limits::BATCH_COMMANDS_MAX / 2 };
-        for (queue, max) in
-            [(&mut self.background, background_max), (&mut self.calls, limits::BATCH_COMMANDS_MAX)]
-        {
+        for (queue, max) in [(&mut self.background, background_max), (&mut self.calls, limits::BATCH_COMMANDS_MAX)] {
             while tasks.len() < max {
                 let Some(task) = queue.front() else { break };
                 let (more_rows, more_bytes) = task.weight(self.shared.partitions);
@@ -201,8 +203,11 @@ impl Partition {
                 self.store_failed(flight.steps.into_iter().map(|step| step.task).collect(), &error);
             }
             Err(error) => {
-                self.shared.metrics.unknown_outcomes.add(u64::from(!error.is_unwritten()));
                 self.forget(&flight);
+                if !error.is_unwritten() {
+                    self.shared.metrics.unknown_outcomes.add(1);
+                    hints::suspect(&self.shared, self.id, &flight.changes);
+                }
                 for key in flight.steps.iter().flat_map(|step| step.reads.iter()) {
                     self.cache.remove(key);
                 }
@@ -308,6 +313,11 @@ fn reply(shared: &Arc<Shared>, task: Task, result: Result<Reply, Error>) {
         (Answer::Caller(caller), result) => drop(caller.send(Parcel::new(result, shared.clone()))),
         (Answer::Waiter(waiter), Ok(reply)) => drop(waiter.answer.send(Parcel::new(Ok(reply), shared.clone()))),
         // The ready work was gone; the worker waits on.
-        (Answer::Waiter(waiter), Err(_)) => shared.claim_matches(shared.board.put_back(waiter)),
+        (Answer::Waiter(waiter), Err(error)) => {
+            if let Error::Refused(Rejection::LanePaused(lane)) = &error {
+                shared.board.stall_lane(&waiter.wants.namespace, lane);
+            }
+            shared.claim_matches(shared.board.put_back(waiter));
+        }
     }
 }

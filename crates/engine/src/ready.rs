@@ -34,6 +34,8 @@ pub(crate) struct ReadyQueue {
     meanwhile: Vec<Place>,
     /// Claims are refused here until somebody changes the lane.
     stalled: bool,
+    /// Another process may have added entries: memory is used up first, then the store is read from the start.
+    doubted: bool,
 }
 
 impl ReadyQueue {
@@ -44,6 +46,7 @@ impl ReadyQueue {
             refilling: false,
             meanwhile: Vec::new(),
             stalled: false,
+            doubted: false,
         }
     }
 
@@ -58,11 +61,8 @@ impl ReadyQueue {
 
     /// Whether the store may hold ready work that memory does not.
     pub(crate) fn wants_refill(&self) -> bool {
-        !self.stalled && !self.refilling && self.entries.is_empty() && self.known != Known::All
-    }
-
-    pub(crate) fn is_refilling(&self) -> bool {
-        self.refilling
+        let incomplete = self.doubted || self.known != Known::All;
+        !self.stalled && !self.refilling && self.entries.is_empty() && incomplete
     }
 
     pub(crate) fn is_stalled(&self) -> bool {
@@ -92,6 +92,9 @@ impl ReadyQueue {
     pub(crate) fn begin_refill(&mut self) -> Option<Place> {
         self.refilling = true;
         self.meanwhile.clear();
+        if std::mem::take(&mut self.doubted) {
+            self.known = Known::Nothing;
+        }
         match self.known {
             Known::Through(last) => Some(last),
             Known::Nothing | Known::All => None,
@@ -115,6 +118,7 @@ impl ReadyQueue {
     /// The store could not be read.
     pub(crate) fn fail_refill(&mut self) {
         self.refilling = false;
+        self.doubted = true;
         self.meanwhile.clear();
     }
 
@@ -122,6 +126,12 @@ impl ReadyQueue {
     pub(crate) fn reset(&mut self) {
         self.entries.clear();
         self.known = Known::Nothing;
+        self.stalled = false;
+    }
+
+    /// Somebody else may have added entries.
+    pub(crate) fn doubt(&mut self) {
+        self.doubted = true;
         self.stalled = false;
     }
 
@@ -162,6 +172,22 @@ mod tests {
         queue.add(place(1_000));
         queue.take(&place(900));
         assert_eq!(queue.best(), Some(place(1_000)));
+    }
+
+    #[test]
+    fn a_doubted_queue_is_read_from_the_start_once_it_is_used_up() {
+        let mut queue = ReadyQueue::new();
+        queue.begin_refill();
+        queue.end_refill(vec![place(5)], false);
+        queue.doubt();
+        assert_eq!(queue.best(), Some(place(5)));
+        assert!(!queue.wants_refill());
+        queue.take(&place(5));
+        assert!(queue.wants_refill());
+        assert_eq!(queue.begin_refill(), None);
+        queue.doubt();
+        queue.end_refill(Vec::new(), false);
+        assert!(queue.wants_refill(), "a doubt that arose during the reading is not forgotten");
     }
 
     #[test]

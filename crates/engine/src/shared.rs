@@ -81,7 +81,9 @@ impl Shared {
     pub(crate) fn give_back(&self, fence: Fence) {
         self.metrics.returned.add(1);
         let command = Command::Unclaim(Unclaim { command: CommandId(self.chance.id()), fence });
-        if let Err((_, error)) = self.post(fence.execution.partition(), Task::new(command, Answer::Nobody, self.deadline())) {
+        if let Err((_, error)) =
+            self.post(fence.execution.partition(), Task::new(command, Answer::Nobody, self.deadline()))
+        {
             tracing::debug!(%error, "a lease that nobody received could not be given back and will run out");
         }
     }

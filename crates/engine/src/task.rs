@@ -70,10 +70,7 @@ impl Task {
 
     /// Background work yields to calls when both are waiting.
     pub(crate) fn is_background(&self) -> bool {
-        matches!(
-            self.command,
-            Command::Due(_) | Command::Deliver(_) | Command::Forget(_) | Command::Bury(_)
-        )
+        matches!(self.command, Command::Due(_) | Command::Deliver(_) | Command::Forget(_) | Command::Bury(_))
     }
 
     /// Work that must get through when new work is turned away: it frees what is held.

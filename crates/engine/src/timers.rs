@@ -42,12 +42,7 @@ pub(crate) enum Next {
 
 impl Timers {
     pub(crate) fn new() -> Self {
-        let inner = Inner {
-            times: BTreeSet::new(),
-            by_key: BTreeMap::new(),
-            known_until: Millis(0),
-            readings: 0,
-        };
+        let inner = Inner { times: BTreeSet::new(), by_key: BTreeMap::new(), known_until: Millis(0), readings: 0 };
         Self { inner: Mutex::new(inner), earlier: Notify::new() }
     }
 

@@ -84,11 +84,10 @@ mod tests {
     #[test]
     fn the_third_failure_in_a_row_rests_for_ten_cycles() {
         let mut tracker = FailureTracker::new();
-        assert_eq!([tracker.failed(&1), tracker.failed(&1), tracker.failed(&1)], [
-            Verdict::Again,
-            Verdict::Again,
-            Verdict::Rests
-        ]);
+        assert_eq!(
+            [tracker.failed(&1), tracker.failed(&1), tracker.failed(&1)],
+            [Verdict::Again, Verdict::Again, Verdict::Rests]
+        );
         for _ in 0..REST_CYCLES {
             assert!(tracker.rests(&1));
             assert!(!tracker.rests(&2), "others are unaffected");

@@ -108,10 +108,6 @@ impl Waiters {
             .is_some_and(|queue| queue.iter().any(|id| self.parked.contains_key(id)))
     }
 
-    pub(crate) fn is_any(&self) -> bool {
-        !self.parked.is_empty()
-    }
-
     /// Ends all waiting; every parked call returns without work.
     pub(crate) fn clear(&mut self) {
         self.parked.clear();

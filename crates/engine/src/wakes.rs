@@ -1,7 +1,7 @@
 //! Hints from other processes: look again at what somebody here waits for.
 
 use crate::shared::Shared;
-use crate::claims;
+use crate::{claims, clockwork};
 use futures_util::{FutureExt, StreamExt};
 use onward_core::Span;
 use std::sync::Arc;
@@ -24,17 +24,12 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                 while let Some(Some(_)) = wakes.next().now_or_never() {}
                 look(&shared).await;
             }
-            () = shared.reread.notified() => claims::reread(&shared, true).await,
+            () = shared.reread.notified() => claims::look_again(&shared, false).await,
         }
     }
 }
 
 async fn look(shared: &Shared) {
-    if shared.board.has_waiters() {
-        if let Err(error) = claims::load_classes(shared).await {
-            tracing::warn!(%error, "the registry of classes could not be read");
-        }
-    }
-    claims::reread(shared, true).await;
-    crate::clockwork::read_near(shared).await;
+    claims::look_again(shared, false).await;
+    clockwork::read_near(shared).await;
 }

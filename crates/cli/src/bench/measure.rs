@@ -1,6 +1,6 @@
 //! Time to the microsecond, and what is made of many measurements: medians, spreads, percentiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Measures how long something takes, more finely than the injected clock tells.
@@ -58,7 +58,7 @@ pub(crate) fn percentile(sorted: &[f64], part: f64) -> f64 {
 }
 
 /// What came of one measured piece of work.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) tried: usize,
     pub(crate) done: usize,

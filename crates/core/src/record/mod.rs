@@ -38,6 +38,10 @@ impl<'de> Deserialize<'de> for Format {
 }
 
 /// Any record of the system.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most records are executions, and each lives behind a pointer of its own"
+)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     /// A unit of work.

@@ -83,7 +83,7 @@ fn begin(
 }
 
 fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Reply, Stop> {
-    let input = submit::take(view, Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
+    let input = submit::take(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
     Ok(Reply::Claimed(Box::new(Claimed {
         fence: Fence {
             execution: execution.id,

@@ -196,13 +196,13 @@ pub(crate) fn hold(view: &mut View, key: Key, payload: &Payload) -> Result<Held,
 }
 
 /// Reads a payload back.
-pub(crate) fn take(view: &mut View, key: Key, held: &Held) -> Result<Payload, Stop> {
+pub(crate) fn take(view: &mut View, key: &Key, held: &Held) -> Result<Payload, Stop> {
     let (content_type, bytes) = match held {
         Held::Json(json) => return Ok(Payload::Json(json.clone())),
-        Held::Beside { content_type, .. } => match view.get(&key)?.as_deref() {
+        Held::Beside { content_type, .. } => match view.get(key)?.as_deref() {
             Some(Record::Payload(bytes)) => (content_type, bytes.clone()),
-            _ => return Err(unreadable(&key)),
+            _ => return Err(unreadable(key)),
         },
     };
-    Payload::bytes(content_type, bytes).map_err(|_| unreadable(&key))
+    Payload::bytes(content_type, bytes).map_err(|_| unreadable(key))
 }

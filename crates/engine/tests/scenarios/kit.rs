@@ -37,8 +37,11 @@ impl World {
         match &self.kind {
             StoreKind::Memory(store) => Arc::new(store.handle()),
             StoreKind::Sqlite(dir) => {
-                let options =
-                    sqlite::Options { partitions: Some(8), clock: store_clock(&self.clock), ..sqlite::Options::default() };
+                let options = sqlite::Options {
+                    partitions: Some(8),
+                    clock: store_clock(&self.clock),
+                    ..sqlite::Options::default()
+                };
                 Arc::new(sqlite::open(dir.path().join("onward.db"), options).await.expect("a fresh store opens"))
             }
         }

@@ -22,14 +22,14 @@ const REQUESTS_WAITING_MAX: usize = 4096;
 
 /// Opens or makes a store; blocks.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
+    let wanted = wanted_partitions(options)?;
     place::check(path)?;
-    let fresh = examine(path)?;
+    examine(path)?;
     let writer = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
-    if fresh {
-        let partitions = wanted_partitions(options)?.unwrap_or(super::PARTITIONS_DEFAULT);
-        schema::initialise(&writer, partitions)?;
+    if matches!(schema::mark(&writer).map_err(fault::reading)?, Mark::Empty) {
+        schema::initialise(&writer, wanted.unwrap_or(super::PARTITIONS_DEFAULT))?;
     }
-    let meta = verify(path, &writer, options)?;
+    let meta = verify(path, &writer, wanted)?;
     let setup = || -> rusqlite::Result<()> {
         writer.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
         schema::tune_writer(&writer, options.synchronous, options.max_pages)?;
@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
     };
     setup().map_err(fault::reading)?;
     let owner = Owner::new(&beside(path, "-owner"))?;
-    let shared = Arc::new(Shared::new(options, meta, Arc::clone(&owner)));
+    let shared = Arc::new(Shared::new(options, meta, owner));
     start(path, options, writer, shared)
 }
 
@@ -91,26 +91,33 @@ fn start_threads(
     Ok(threads)
 }
 
-/// Looks at a file without touching it; whether it has to be initialised.
+/// Looks at a file without touching it, and refuses what is plainly something else.
 ///
 /// `immutable` keeps SQLite from locking or recovering anything, so that another program's database stays as it is. The
 /// file is never opened around SQLite: closing it would drop the locks that other connections of this process hold.
-fn examine(path: &Path) -> Result<bool> {
-    if std::fs::metadata(path).map_or(true, |found| found.len() == 0) {
-        return Ok(true);
+fn examine(path: &Path) -> Result<()> {
+    if !has_content(path) {
+        return Ok(());
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = Connection::open_with_flags(immutable_uri(path), flags).and_then(|conn| schema::mark(&conn));
     match look {
         Ok(Mark::Ours(layout)) if layout > schema::LAYOUT => Err(newer(path, layout)),
-        Ok(Mark::Ours(_)) => Ok(false),
-        Ok(Mark::Empty) if !beside(path, "-wal").exists() => Ok(true),
-        Ok(Mark::Empty | Mark::Foreign) => Err(foreign(path)),
+        Ok(Mark::Ours(_)) => Ok(()),
+        Ok(Mark::Foreign) => Err(foreign(path)),
+        Ok(Mark::Empty) if has_content(&beside(path, "-wal")) => Err(foreign(path)),
+        Ok(Mark::Empty) => Ok(()),
+        // After a crash the file alone makes no sense: what is beside it has to be carried over or rolled back first.
+        Err(_) if has_content(&beside(path, "-journal")) || has_content(&beside(path, "-wal")) => Ok(()),
         Err(error) => Err(fault::reading(error)),
     }
 }
 
-fn verify(path: &Path, conn: &Connection, options: &Options) -> Result<Meta> {
+fn has_content(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.len() > 0)
+}
+
+fn verify(path: &Path, conn: &Connection, wanted: Option<u16>) -> Result<Meta> {
     if conn.is_readonly("main").map_err(fault::reading)? {
         let message = format!("{} may only be read: make it writable for this user", path.display());
         return Err(Error::new(ErrorKind::ReadOnly, message).unwritten());
@@ -125,7 +132,7 @@ fn verify(path: &Path, conn: &Connection, options: &Options) -> Result<Meta> {
         Mark::Empty | Mark::Foreign => return Err(foreign(path)),
     }
     let (store_id, partitions) = schema::fixed(conn)?;
-    match wanted_partitions(options)? {
+    match wanted {
         Some(wanted) if wanted != partitions => {
             let message = format!(
                 "{} was made with {partitions} partitions, not {wanted}: the number is fixed for ever, so leave it out or make a new store",

@@ -50,7 +50,7 @@ fn a_repeat_returns_the_same_lease_while_it_lives() {
     let renewed = world.accept(&make::renew(first.fence, TTL));
     let Reply::Renewed { expires_at } = renewed else { panic!("{renewed:?}") };
     let done = world.home(&command);
-    assert_eq!(done.result, Ok(Reply::Claimed(Box::new(Claimed { expires_at, ..*first.clone() }))));
+    assert_eq!(done.result, Ok(Reply::Claimed(Box::new(Claimed { expires_at, ..*first }))));
     assert!(done.step.writes.is_empty() && done.events.is_empty());
     assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) });
 

@@ -1,0 +1,124 @@
+//! What a long life costs: the same work on a grown store and on an empty one, each in a process of its own.
+
+use super::child::{Answer, Ask, Child};
+use super::lifecycle::{self, WARM_UP};
+use super::measure::{Stopwatch, Tally, percentile, sorted};
+use super::report::Report;
+use super::side::Rounds;
+use super::{Error, Site, Size, progress, seed, site, work};
+use std::path::Path;
+
+const GROWN: usize = 0;
+const EMPTY: usize = 1;
+
+/// Claims taken one at a time in each turn from the lane with waiting work.
+const CLAIMS_PER_TURN: usize = 100;
+/// What the measured process may hold for itself.
+const MEMORY_MIB_MAX: f64 = 300.0;
+
+pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
+    let mut report = Report::new("growth", site.url());
+    let files = [site.shared_file()?, site.shared_file()?];
+    let amount = lifecycle::amount(site, size, &work::name(seed::LANES[0])).await?;
+    grow(&files[GROWN], size).await?;
+    let watch = Stopwatch::start();
+    let grown = Child::start(&files[GROWN]).await?;
+    let start = watch.millis();
+    let mut children = [grown, Child::start(&files[EMPTY]).await?];
+    let first = first_answer(&mut children[GROWN]).await?;
+    let per_round = CLAIMS_PER_TURN.min((size.waiting / size.rounds / size.turns).max(1));
+    for child in &mut children {
+        let ask = Ask::Lifecycles { lane: lane(0), callers: size.callers, amount: size.callers * WARM_UP };
+        report.count(&child.tally(&ask).await?);
+    }
+    let mut found = Found::default();
+    for round in 1..=size.rounds {
+        progress(&format!("growth, round {round} of {}", size.rounds));
+        found.round(&mut children, size, amount, per_round, &mut report).await?;
+    }
+    let Answer::Memory(memory) = children[GROWN].ask(&Ask::Memory).await? else {
+        return Err(Error::Child("did not say how much memory it has".to_owned()));
+    };
+    report.figure("finished executions", size.finished as f64, "");
+    report.figure("waiting executions", size.waiting as f64, "");
+    report.figure("file", std::fs::metadata(&files[GROWN])?.len() as f64 / 1_048_576.0, "MiB");
+    report.figure("first lifecycle after the start", first, "ms");
+    found.judge(&mut report);
+    report.at_most("start to ready", start, 1_000.0, "ms");
+    report.at_most("anonymous memory", memory, MEMORY_MIB_MAX, "MiB");
+    Ok(report)
+}
+
+fn lane(at: usize) -> String {
+    seed::LANES[at].to_owned()
+}
+
+/// Fills a store, and closes it so that the measured process starts like any other.
+async fn grow(file: &Path, size: &Size) -> Result<(), Error> {
+    let store = site::open(file).await?;
+    seed::fill(&store, size.finished, size.waiting).await?;
+    Ok(store.close().await?)
+}
+
+async fn first_answer(child: &mut Child) -> Result<f64, Error> {
+    let watch = Stopwatch::start();
+    child.tally(&Ask::Lifecycles { lane: lane(0), callers: 1, amount: 1 }).await?;
+    Ok(watch.millis())
+}
+
+/// The figures of both stores, round by round.
+#[derive(Default)]
+struct Found {
+    rates: Rounds,
+    served: Rounds,
+    backlog: Rounds,
+}
+
+impl Found {
+    async fn round(
+        &mut self,
+        children: &mut [Child; 2],
+        size: &Size,
+        amount: usize,
+        claims: usize,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        let mut sums = [Tally::default(), Tally::default()];
+        let mut claimed = [Tally::default(), Tally::default()];
+        for turn in 0..size.turns {
+            for step in 0..children.len() {
+                let at = (turn + step) % children.len();
+                let lifecycles = Ask::Lifecycles { lane: lane(0), callers: size.callers, amount };
+                sums[at].add(children[at].tally(&lifecycles).await?);
+            }
+            // The empty store gets as much waiting work as is claimed, so that neither lane runs dry.
+            let submit = Ask::Submit { lane: seed::BACKLOG.to_owned(), amount: claims };
+            children[EMPTY].ask(&submit).await?;
+            for step in 0..children.len() {
+                let at = (turn + step) % children.len();
+                let ask = Ask::Claims { lane: seed::BACKLOG.to_owned(), amount: claims };
+                claimed[at].add(children[at].tally(&ask).await?);
+            }
+        }
+        let p99 = |tally: &Tally| percentile(&sorted(&tally.claims), 0.99);
+        self.rates.add(sums.iter().map(Tally::rate).collect());
+        self.served.add(sums.iter().map(p99).collect());
+        self.backlog.add(claimed.iter().map(p99).collect());
+        sums.iter().chain(&claimed).for_each(|tally| report.count(tally));
+        Ok(())
+    }
+
+    fn judge(&self, report: &mut Report) {
+        report.spread("grown", &self.rates.side(GROWN), "lifecycles/s");
+        report.spread("empty", &self.rates.side(EMPTY), "lifecycles/s");
+        let ratio = report.spread("grown / empty", &self.rates.ratios(GROWN, EMPTY), "");
+        report.at_least("grown / empty", ratio, 0.8, "");
+        for (what, rounds) in
+            [("claim p99 under load", &self.served), ("claim p99 beside waiting work", &self.backlog)]
+        {
+            let grown = report.spread(&format!("{what}, grown"), &rounds.side(GROWN), "ms");
+            let empty = report.spread(&format!("{what}, empty"), &rounds.side(EMPTY), "ms");
+            report.at_most(&format!("{what} to 1.5 × empty + 1 ms"), grown, 1.5 * empty + 1.0, "ms");
+        }
+    }
+}

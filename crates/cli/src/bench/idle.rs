@@ -1,0 +1,68 @@
+//! What an engine costs that has work ahead and workers waiting, but nothing to do.
+
+use super::measure::{Stopwatch, Tally};
+use super::report::Report;
+use super::work::{self, PATIENCE};
+use super::{Error, Site, Size, progress, system};
+use onward_core::{Lane, Span, When, limits};
+use onward_engine::clock::{Clock, SystemClock};
+use onward_engine::{Engine, NewExecution, Options};
+
+const LANES: usize = 5;
+/// Long enough ahead that nothing becomes due.
+const AHEAD: Span = Span::hours(6);
+/// What follows a start, such as copying the log into the main file, is over by then.
+const SETTLE: Span = Span::seconds(2);
+
+pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
+    let mut report = Report::new("idle", site.url());
+    let fresh = site.fresh().await?;
+    let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
+    let lanes: Vec<Lane> = (0..LANES).map(|n| work::name(&format!("lane-{n}"))).collect();
+    prepare(&engine, &lanes, size).await?;
+    let wait = Span(SETTLE.0 + size.idle.0 + PATIENCE.0);
+    let parked: Vec<_> = lanes
+        .iter()
+        .map(|lane| {
+            let (engine, wants) = (engine.clone(), work::patient(lane));
+            tokio::spawn(async move { engine.claim(&wants, wait).await })
+        })
+        .collect();
+    SystemClock.sleep(SETTLE).await;
+    progress(&format!("idle for {}", size.idle));
+    let (before, processor, watch) = (fresh.store.stats(), system::processor_seconds()?, Stopwatch::start());
+    SystemClock.sleep(size.idle).await;
+    let seconds = watch.elapsed().as_secs_f64();
+    let (after, processor) = (fresh.store.stats(), system::processor_seconds()? - processor);
+    let still = parked.iter().filter(|task| !task.is_finished()).count();
+    report.count(&Tally { tried: LANES, done: still, ..Tally::default() });
+    report.figure("watched", seconds, "s");
+    report.figure("delayed executions ahead", size.idle_delayed as f64, "");
+    report.at_most("rows written", (after.rows - before.rows) as f64, 0.0, "rows");
+    report.at_most("reads", (after.reads - before.reads) as f64 / seconds, 1.0, "/s");
+    report.at_most("processor", 100.0 * processor / seconds, 1.0, "% of a core");
+    engine.shutdown().await;
+    for task in parked {
+        let _ended = task.await;
+    }
+    fresh.discard().await?;
+    Ok(report)
+}
+
+/// Submits what lies ahead, and one execution in each lane that is done before the watch begins.
+async fn prepare(engine: &Engine, lanes: &[Lane], size: &Size) -> Result<(), Error> {
+    let delayed: Vec<_> = (0..size.idle_delayed)
+        .map(|n| NewExecution { when: When::After(AHEAD), ..work::execution(&lanes[n % LANES]) })
+        .collect();
+    for chunk in delayed.chunks(limits::CALL_ITEMS_MAX) {
+        for answer in engine.submit_many(chunk.to_vec()).await? {
+            answer?;
+        }
+    }
+    for lane in lanes {
+        engine.submit(work::execution(lane)).await?;
+        let claimed = work::one(engine.claim(&work::patient(lane), PATIENCE).await?)?;
+        engine.complete(claimed.fence, work::result()).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Callers on an engine: each loops submit, claim, complete.
+
+use super::Error;
+use super::measure::{Stopwatch, Tally};
+use super::side::Side;
+use super::site::Fresh;
+use super::work::{self, PATIENCE};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use onward_core::Lane;
+use onward_engine::{Engine, Options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// An engine on a fresh store, with callers.
+#[derive(Debug)]
+pub(crate) struct EngineSide {
+    pub(crate) engine: Engine,
+    fresh: Fresh,
+    lane: Lane,
+    callers: usize,
+}
+
+impl EngineSide {
+    /// Starts it and runs enough work that nothing happens for the first time when it is measured.
+    pub(crate) async fn start(fresh: Fresh, lane: &Lane, callers: usize, warm_up: usize) -> Result<Self, Error> {
+        let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
+        let mut side = Self { engine, fresh, lane: lane.clone(), callers };
+        side.run(warm_up).await?;
+        Ok(side)
+    }
+}
+
+#[async_trait]
+impl Side for EngineSide {
+    async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
+        Ok(lifecycles(&self.engine, &self.lane, self.callers, amount).await)
+    }
+
+    async fn end(self: Box<Self>) -> Result<(), Error> {
+        self.engine.shutdown().await;
+        self.fresh.discard().await
+    }
+}
+
+/// Runs lifecycles with several callers at once. Whatever a caller claims, it completes.
+pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amount: usize) -> Tally {
+    let left = Arc::new(AtomicUsize::new(amount));
+    let watch = Stopwatch::start();
+    let tasks = (0..callers).map(|_| tokio::spawn(caller(engine.clone(), lane.clone(), left.clone())));
+    let mut sum = Tally::default();
+    for tally in join_all(tasks).await {
+        match tally {
+            Ok(tally) => sum.add(tally),
+            Err(panic) => sum.failure = sum.failure.or(Some(panic.to_string())),
+        }
+    }
+    Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }
+}
+
+async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {
+    let mut tally = Tally::default();
+    let wants = work::patient(&lane);
+    while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+        tally.tried += 1;
+        let lifecycle = async {
+            engine.submit(work::execution(&lane)).await?;
+            let watch = Stopwatch::start();
+            let claimed = work::one(engine.claim(&wants, PATIENCE).await?)?;
+            let took = watch.millis();
+            engine.complete(claimed.fence, work::result()).await?;
+            Ok::<f64, Error>(took)
+        };
+        match lifecycle.await {
+            Ok(took) => {
+                tally.done += 1;
+                tally.claims.push(took);
+            }
+            Err(error) => tally.failure = tally.failure.or(Some(error.to_string())),
+        }
+    }
+    tally
+}

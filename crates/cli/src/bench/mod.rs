@@ -1,0 +1,163 @@
+//! `onward bench`: how fast and how steady the engine is, always beside the same store without the engine.
+//!
+//! Absolute numbers say more about a machine than about a program, so every bar is a ratio to a raw figure taken in
+//! the same run, in turns, as the median of several rounds; only promises about time itself are absolute.
+
+mod capture;
+mod child;
+mod error;
+mod growth;
+mod idle;
+mod latency;
+mod leases;
+mod lifecycle;
+mod load;
+mod measure;
+mod raw;
+mod recovery;
+mod report;
+mod rows;
+mod seed;
+mod side;
+mod site;
+mod size;
+mod submit;
+mod system;
+mod tap;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod work;
+
+pub(crate) use error::Error;
+use report::Report;
+use site::Site;
+use size::Size;
+
+/// What to measure, and how much of it.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure.
+    #[arg(value_enum)]
+    pub(crate) scenario: Scenario,
+    /// Callers at the same time [default: 64; 4 for submit, which sends 1,000 in each call].
+    #[arg(long, value_name = "N")]
+    pub(crate) callers: Option<usize>,
+    /// How long each side is measured in each round, or how long the whole of timers and idle lasts, in seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) duration: Option<u32>,
+    /// Rounds to take the median of [default: 5].
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<usize>,
+    /// Shrink everything, to see that it works; the figures mean little.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Finished executions in the grown store of growth [default: 1000000].
+    #[arg(long, value_name = "N")]
+    pub(crate) finished: Option<usize>,
+    /// Waiting executions in the grown store of growth [default: 100000].
+    #[arg(long, value_name = "N")]
+    pub(crate) waiting: Option<usize>,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Scenario {
+    /// The life of an execution: submit, claim, complete.
+    Lifecycle,
+    /// Submits, 1,000 in a call.
+    Submit,
+    /// From submit to running on a parked worker, one at a time.
+    Latency,
+    /// How late delayed executions become ready.
+    Timers,
+    /// How soon the work of a killed process can be claimed again.
+    Recovery,
+    /// What 10,000 held leases cost.
+    Leases,
+    /// What a million finished and 100,000 waiting executions cost.
+    Growth,
+    /// What an engine with nothing to do costs.
+    Idle,
+    /// All of them, one after the other.
+    All,
+    /// Serves another process of a benchmark.
+    #[value(hide = true)]
+    Child,
+}
+
+const EACH: [Scenario; 8] = [
+    Scenario::Lifecycle,
+    Scenario::Submit,
+    Scenario::Latency,
+    Scenario::Timers,
+    Scenario::Recovery,
+    Scenario::Leases,
+    Scenario::Growth,
+    Scenario::Idle,
+];
+
+/// Measures and prints; the answer is whether all bars are met.
+///
+/// # Errors
+/// When a scenario cannot be run on this store, or when so much failed that its figures are void.
+pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<bool, Error> {
+    if args.scenario == Scenario::Child {
+        return child::serve(store_url).await.map(|()| true);
+    }
+    let size = Size::new(&args)?;
+    let site = Site::new(store_url)?;
+    if args.scenario != Scenario::All {
+        let report = measure(args.scenario, &site, &size).await?;
+        if json { println!("{}", report.json()) } else { print!("{}", report.text()) }
+        return Ok(report.all_met());
+    }
+    let mut reports = Vec::new();
+    for scenario in EACH {
+        progress(&format!("{} ({} of {})", scenario.name(), reports.len() + 1, EACH.len()));
+        let report = measure(scenario, &site, &size).await?;
+        if !json {
+            eprintln!("{}", report.text());
+        }
+        reports.push(report);
+    }
+    if json { println!("{}", report::all_json(store_url, &reports)) } else { print!("{}", report::bars_table(&reports)) }
+    Ok(reports.iter().all(Report::all_met))
+}
+
+async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report, Error> {
+    let report = match scenario {
+        Scenario::Lifecycle => lifecycle::measure(site, size).await,
+        Scenario::Submit => submit::measure(site, size).await,
+        Scenario::Latency => latency::measure(site, size).await,
+        Scenario::Timers => timers::measure(site, size).await,
+        Scenario::Recovery => recovery::measure(site, size).await,
+        Scenario::Leases => leases::measure(site, size).await,
+        Scenario::Growth => growth::measure(site, size).await,
+        Scenario::Idle => idle::measure(site, size).await,
+        Scenario::All | Scenario::Child => Err(Error::Option("this is not one scenario".to_owned())),
+    };
+    report?.finish()
+}
+
+impl Scenario {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lifecycle => "lifecycle",
+            Self::Submit => "submit",
+            Self::Latency => "latency",
+            Self::Timers => "timers",
+            Self::Recovery => "recovery",
+            Self::Leases => "leases",
+            Self::Growth => "growth",
+            Self::Idle => "idle",
+            Self::All => "all",
+            Self::Child => "child",
+        }
+    }
+}
+
+/// Tells a person who waits what is being done; the figures go elsewhere.
+fn progress(what: &str) {
+    eprintln!("bench: {what}");
+}

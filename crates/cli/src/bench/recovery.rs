@@ -1,0 +1,121 @@
+//! How soon the work of a killed process can be claimed again, whoever else is alive.
+
+use super::child::{self, Ask, Child};
+use super::measure::{Stopwatch, Tally, sorted};
+use super::report::Report;
+use super::{Error, Site, Size, progress, site, work};
+use onward_core::{Lane, Span};
+use onward_engine::clock::{Chance, Clock, SystemClock};
+use onward_engine::{Engine, Options};
+use std::path::Path;
+
+/// What a lost lease may take beyond its length while the partition's home lives.
+const HOME_LIVES: f64 = 1_000.0;
+/// What it may take when the home dies too and another process must become it.
+const HOME_DIES: f64 = 10_000.0;
+
+const LANE: &str = "bench";
+
+pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
+    let mut report = Report::new("recovery", site.url());
+    let files = [site.shared_file()?, site.shared_file()?, site.shared_file()?];
+    progress(&format!("recovery, {} kills in each of three settings", size.trials));
+    // The settings use files of their own and wait most of the time, so they can run beside each other.
+    let (worker, home, only) =
+        tokio::join!(worker_dies(&files[0], size), home_dies(&files[1], size), only_one_dies(&files[2], size));
+    let lease = size.trial_lease.0 as f64;
+    report.figure("lease", lease, "ms");
+    report.figure("leases of each killed process", size.held_by_trial as f64, "");
+    report.figure("kills in each setting", size.trials as f64, "");
+    judge(&mut report, "worker killed, beyond its lease", &worker?, lease, HOME_LIVES);
+    judge(&mut report, "home killed, beyond its lease", &home?, lease, HOME_DIES);
+    judge(&mut report, "only process killed, beyond lease and start", &only?, lease, HOME_LIVES);
+    Ok(report)
+}
+
+/// Every trial must stay within the limit: the bar is the worst of them.
+fn judge(report: &mut Report, name: &str, trials: &[f64], lease: f64, limit: f64) {
+    let beyond: Vec<f64> = trials.iter().map(|took| took - lease).collect();
+    report.list(&format!("{name}, all"), &sorted(&beyond), "ms");
+    let worst = beyond.iter().copied().fold(f64::MIN, f64::max);
+    report.at_most(name, worst, limit, "ms");
+    report.count(&Tally { tried: trials.len(), done: trials.len(), ..Tally::default() });
+}
+
+/// A worker's process is killed while the home of the partitions lives elsewhere.
+async fn worker_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+    let chance = Chance::from_os();
+    let store = site::open(file).await?;
+    let engine = Engine::start(store.clone(), Options::default()).await?;
+    let mut trials = Vec::new();
+    for _ in 0..size.trials {
+        let mut child = Child::start(file).await?;
+        hold(&mut child, size).await?;
+        trials.push(kill_and_take(&mut child, &engine, size, &chance).await?);
+    }
+    engine.shutdown().await;
+    store.close().await?;
+    Ok(trials)
+}
+
+/// The process that is worker and home at once is killed; another one lives and must become the home.
+async fn home_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+    let chance = Chance::from_os();
+    let mut trials = Vec::new();
+    for _ in 0..size.trials {
+        let mut child = Child::start(file).await?;
+        let store = site::open(file).await?;
+        let engine = Engine::start(store.clone(), Options::default()).await?;
+        hold(&mut child, size).await?;
+        trials.push(kill_and_take(&mut child, &engine, size, &chance).await?);
+        engine.shutdown().await;
+        store.close().await?;
+    }
+    Ok(trials)
+}
+
+/// The only process is killed and started again; what the start takes is not counted.
+async fn only_one_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+    let chance = Chance::from_os();
+    let mut trials = Vec::new();
+    let mut child = Child::start(file).await?;
+    for _ in 0..size.trials {
+        hold(&mut child, size).await?;
+        pause(size, &chance).await;
+        let watch = Stopwatch::start();
+        child.kill()?;
+        let start = Stopwatch::start();
+        child = Child::start(file).await?;
+        let start = start.millis();
+        child.ask(&Ask::Take { lane: LANE.to_owned(), amount: size.held_by_trial }).await?;
+        trials.push(watch.millis() - start);
+    }
+    Ok(trials)
+}
+
+/// Lets a child hold leases on executions of its own.
+async fn hold(child: &mut Child, size: &Size) -> Result<(), Error> {
+    let (lane, amount) = (LANE.to_owned(), size.held_by_trial);
+    child.ask(&Ask::Submit { lane: lane.clone(), amount }).await?;
+    child.ask(&Ask::Hold { lane, amount, lease_ms: size.trial_lease.0 }).await?;
+    Ok(())
+}
+
+/// Waits for some moment between two heartbeats or in the middle of one.
+async fn pause(size: &Size, chance: &Chance) {
+    SystemClock.sleep(Span(chance.word() % size.trial_lease.0)).await;
+}
+
+/// Kills the child; the answer is how long it took until all its work was claimed again, in milliseconds.
+async fn kill_and_take(child: &mut Child, engine: &Engine, size: &Size, chance: &Chance) -> Result<f64, Error> {
+    pause(size, chance).await;
+    let watch = Stopwatch::start();
+    child.kill()?;
+    let lane: Lane = work::name(LANE);
+    let claimed = child::take(engine, &work::patient(&lane), size.held_by_trial).await?;
+    let took = watch.millis();
+    for claimed in claimed {
+        engine.complete(claimed.fence, work::result()).await?;
+    }
+    Ok(took)
+}

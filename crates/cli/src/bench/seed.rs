@@ -1,0 +1,120 @@
+//! Fills a store as a long life would: finished and waiting executions, made by the rules and written in bulk.
+
+use super::rows::Rows;
+use super::{Error, progress, raw, submit, work};
+use onward_core::{
+    Class, Claim, Command, CommandId, Complete, Fence, Lane, LeaseId, Millis, PartitionId, Span, When, limits,
+};
+use onward_engine::clock::{Chance, Clock, SystemClock};
+use onward_store::{Batch, Store, Window};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Lanes over which finished work is spread; the first is the one that is measured.
+pub(crate) const LANES: [&str; 8] = ["bench", "mail", "billing", "search", "reports", "media", "sync", "audit"];
+/// The lane in which waiting work waits.
+pub(crate) const BACKLOG: &str = "backlog";
+
+/// Executions written in one group.
+const GROUP: usize = 2_000;
+/// Groups prepared ahead of the store.
+const AHEAD: usize = 4;
+/// The span of time over which the seeded life went on.
+const LIFE: Span = Span::hours(6);
+
+/// Writes this many finished and waiting executions.
+pub(crate) async fn fill(store: &Arc<dyn Store>, finished: usize, waiting: usize) -> Result<(), Error> {
+    let (sender, mut groups) = mpsc::channel(AHEAD);
+    let partitions = store.meta().partitions;
+    let maker = tokio::task::spawn_blocking(move || {
+        let mut life = Life::new(finished, waiting, partitions);
+        while let Some(group) = life.group()? {
+            if sender.blocking_send(group).is_err() {
+                break;
+            }
+        }
+        Ok::<(), Error>(())
+    });
+    let (mut written, total) = (0, finished + waiting);
+    while let Some(group) = groups.recv().await {
+        raw::commit(&**store, group).await?;
+        written += GROUP;
+        if written % 100_000 == 0 {
+            progress(&format!("growth, {written} of {total} executions written"));
+        }
+    }
+    maker.await.map_err(|panic| Error::Broken(panic.to_string()))?
+}
+
+/// What is still to be made, in the order of time.
+struct Life {
+    rows: Vec<Rows>,
+    chance: Chance,
+    lanes: Vec<Lane>,
+    backlog: Lane,
+    finished: usize,
+    waiting: usize,
+    begun: Millis,
+    made: usize,
+}
+
+impl Life {
+    fn new(finished: usize, waiting: usize, partitions: u16) -> Self {
+        Self {
+            rows: (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect(),
+            chance: Chance::from_os(),
+            lanes: LANES.iter().map(|lane| work::name(lane)).collect(),
+            backlog: work::name(BACKLOG),
+            finished,
+            waiting,
+            begun: SystemClock.now() - LIFE,
+            made: 0,
+        }
+    }
+
+    /// The next batches, one for each partition; nothing when all is made.
+    fn group(&mut self) -> Result<Option<Vec<Batch>>, Error> {
+        let total = self.finished + self.waiting;
+        let count = GROUP.min(total - self.made);
+        let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
+        for at in self.made..self.made + count {
+            let created = self.begun + Span(LIFE.0 * at as u64 / total as u64);
+            // Waiting work is spread evenly among the finished.
+            let waits = (at + 1) * self.waiting / total > at * self.waiting / total;
+            let lane = if waits { &self.backlog } else { &self.lanes[at % self.lanes.len()] };
+            let submit = submit::submit(&self.chance, lane, created, When::Now, self.rows.len() as u16);
+            let commands = by_partition.entry(submit.id.partition().0).or_default();
+            let id = submit.id;
+            commands.push((Command::Submit(Box::new(submit)), created));
+            if !waits {
+                commands.extend(self.run(id, created));
+            }
+        }
+        self.made += count;
+        let batches: Result<Vec<Batch>, Error> = by_partition
+            .into_iter()
+            .map(|(partition, commands)| {
+                let batch = self.rows[usize::from(partition)].batch(&self.chance, &commands)?;
+                // The leases in it ran out long ago, which is no matter since they also ended then.
+                Ok(Batch { window: Window::default(), ..batch })
+            })
+            .collect();
+        batches.map(|batches| (count > 0).then_some(batches))
+    }
+
+    /// What a worker did with an execution.
+    fn run(&self, execution: onward_core::ExecutionId, created: Millis) -> [(Command, Millis); 2] {
+        let lease = LeaseId(self.chance.id());
+        let claim = Claim {
+            execution,
+            lease,
+            worker: work::name("bench-worker-1"),
+            capabilities: Class::default(),
+            ttl: limits::LEASE_DEFAULT,
+        };
+        let fence = Fence { execution, lease, epoch: 1, attempt: 0 };
+        let complete = Complete { command: CommandId(self.chance.id()), fence, result: work::result() };
+        [(Command::Claim(claim), created + Span(5)), (Command::Complete(complete), created + Span(25))]
+    }
+}

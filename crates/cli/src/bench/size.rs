@@ -1,0 +1,166 @@
+//! How much is measured: every amount of every scenario, with the small ones for a quick look.
+
+use super::{BenchArgs, Error, Scenario};
+use onward_core::Span;
+
+/// The amounts of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Size {
+    /// Rounds to take the median of.
+    pub(crate) rounds: usize,
+    /// Turns that the sides of a comparison take in each round.
+    pub(crate) turns: usize,
+    /// How long each side of a comparison is measured in each round.
+    pub(crate) leg_seconds: f64,
+    /// Callers at the same time.
+    pub(crate) callers: usize,
+    /// Callers at the same time where each call submits many.
+    pub(crate) submitters: usize,
+    /// Executions in one call of those.
+    pub(crate) per_call: usize,
+    /// Samples of a latency in each round.
+    pub(crate) samples: usize,
+    /// Delayed executions, and the span over which they become due.
+    pub(crate) timers: usize,
+    pub(crate) timers_over: Span,
+    /// Killed processes, the leases each holds, and how long those last.
+    pub(crate) trials: usize,
+    pub(crate) held_by_trial: usize,
+    pub(crate) trial_lease: Span,
+    /// Leases held while something else is measured, by how many workers, and how long a worker's lease is.
+    pub(crate) held: usize,
+    pub(crate) holders: usize,
+    pub(crate) held_lease: Span,
+    /// What fills the grown store.
+    pub(crate) finished: usize,
+    pub(crate) waiting: usize,
+    /// How long an idle engine is watched, and how much it has ahead.
+    pub(crate) idle: Span,
+    pub(crate) idle_delayed: usize,
+}
+
+const FULL: Size = Size {
+    rounds: 5,
+    turns: 3,
+    leg_seconds: 3.0,
+    callers: 64,
+    submitters: 4,
+    per_call: 1_000,
+    samples: 400,
+    timers: 10_000,
+    timers_over: Span::seconds(10),
+    trials: 20,
+    held_by_trial: 10,
+    trial_lease: Span::seconds(1),
+    held: 10_000,
+    holders: 100,
+    held_lease: Span::seconds(30),
+    finished: 1_000_000,
+    waiting: 100_000,
+    idle: Span::seconds(30),
+    idle_delayed: 1_000,
+};
+
+const QUICK: Size = Size {
+    rounds: 2,
+    turns: 1,
+    leg_seconds: 0.05,
+    callers: 8,
+    submitters: 2,
+    per_call: 50,
+    samples: 10,
+    timers: 100,
+    timers_over: Span(200),
+    trials: 1,
+    held_by_trial: 2,
+    trial_lease: Span::seconds(1),
+    held: 40,
+    holders: 4,
+    held_lease: Span::seconds(30),
+    finished: 500,
+    waiting: 200,
+    idle: Span(500),
+    idle_delayed: 10,
+};
+
+impl Size {
+    pub(crate) fn new(args: &BenchArgs) -> Result<Self, Error> {
+        check(args)?;
+        let mut size = if args.quick { QUICK } else { FULL };
+        size.rounds = args.rounds.unwrap_or(size.rounds);
+        if let Some(callers) = args.callers {
+            (size.callers, size.submitters) = (callers, callers);
+        }
+        if let Some(seconds) = args.duration {
+            size.leg_seconds = f64::from(seconds);
+            size.timers = size.timers * seconds as usize * 1_000 / size.timers_over.0 as usize;
+            (size.timers_over, size.idle) = (Span::seconds(seconds.into()), Span::seconds(seconds.into()));
+        }
+        size.finished = args.finished.unwrap_or(size.finished);
+        size.waiting = args.waiting.unwrap_or(size.waiting);
+        Ok(size)
+    }
+}
+
+/// Refuses an option that the scenario would ignore, and amounts of nothing.
+fn check(args: &BenchArgs) -> Result<(), Error> {
+    use Scenario::{All, Growth, Idle, Leases, Lifecycle, Recovery, Submit, Timers};
+    let scenario = args.scenario;
+    let meant = |option: &str, given: bool, scenarios: &[Scenario]| {
+        if given && scenario != All && !scenarios.contains(&scenario) {
+            return Err(Error::Option(format!("--{option} has no meaning for {}", scenario.name())));
+        }
+        Ok(())
+    };
+    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Leases, Growth])?;
+    meant("duration", args.duration.is_some(), &[Lifecycle, Submit, Leases, Growth, Timers, Idle])?;
+    meant("finished", args.finished.is_some(), &[Growth])?;
+    meant("waiting", args.waiting.is_some(), &[Growth])?;
+    if args.rounds.is_some() && matches!(scenario, Recovery | Idle) {
+        return Err(Error::Option(format!("--rounds has no meaning for {}", scenario.name())));
+    }
+    if args.callers == Some(0) || args.duration == Some(0) || args.rounds == Some(0) {
+        return Err(Error::Option("--callers, --duration and --rounds are at least 1".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: BenchArgs = BenchArgs {
+        scenario: Scenario::Lifecycle,
+        callers: None,
+        duration: None,
+        rounds: None,
+        quick: false,
+        finished: None,
+        waiting: None,
+    };
+
+    #[test]
+    fn options_change_what_they_name() {
+        let size = Size::new(&BenchArgs { callers: Some(7), duration: Some(2), rounds: Some(3), ..PLAIN }).unwrap();
+        assert_eq!((size.callers, size.submitters, size.rounds), (7, 7, 3));
+        assert_eq!((size.leg_seconds, size.timers, size.timers_over), (2.0, 2_000, Span::seconds(2)));
+        let grown = BenchArgs { scenario: Scenario::Growth, finished: Some(5), waiting: Some(6), ..PLAIN };
+        let size = Size::new(&grown).unwrap();
+        assert_eq!((size.finished, size.waiting), (5, 6));
+    }
+
+    #[test]
+    fn options_without_meaning_are_refused() {
+        for args in [
+            BenchArgs { scenario: Scenario::Latency, callers: Some(2), ..PLAIN },
+            BenchArgs { scenario: Scenario::Recovery, duration: Some(2), ..PLAIN },
+            BenchArgs { scenario: Scenario::Idle, rounds: Some(2), ..PLAIN },
+            BenchArgs { finished: Some(2), ..PLAIN },
+            BenchArgs { waiting: Some(2), ..PLAIN },
+            BenchArgs { callers: Some(0), ..PLAIN },
+        ] {
+            assert!(matches!(Size::new(&args), Err(Error::Option(_))), "{args:?}");
+        }
+        assert!(Size::new(&BenchArgs { scenario: Scenario::All, callers: Some(2), waiting: Some(1), ..PLAIN }).is_ok());
+    }
+}

@@ -1,0 +1,188 @@
+//! Submits in calls of 1,000, against the same rows committed as the same groups.
+
+use super::measure::{Stopwatch, Tally};
+use super::report::Report;
+use super::rows::Rows;
+use super::side::{Rounds, Side, end_all, take_turns};
+use super::site::Fresh;
+use super::{Error, Site, Size, progress, raw, work};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use onward_core::{Class, Command, CommandId, Lane, Millis, Namespace, PartitionId, Policy, Share, Submit, When};
+use onward_engine::clock::{Chance, Clock, SystemClock};
+use onward_engine::{Engine, Options};
+use onward_store::{Batch, Stats};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const ENGINE: usize = 0;
+const RAW: usize = 1;
+
+pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
+    let mut report = Report::new("submit", site.url());
+    let calls = calls(site, size).await?;
+    let mut rounds = Rounds::default();
+    let (mut engine_rows, mut raw_rows) = (Vec::new(), Vec::new());
+    for round in 1..=size.rounds {
+        progress(&format!("submit, round {round} of {}", size.rounds));
+        let engine = EngineSide::start(site.fresh().await?, size).await?;
+        let raw = RawSide::start(site.fresh().await?, size).await?;
+        let stores = [engine.fresh.store.clone(), raw.fresh.store.clone()];
+        let before = stores.each_ref().map(|store| store.stats());
+        let mut sides: Vec<Box<dyn Side>> = vec![Box::new(engine), Box::new(raw)];
+        let sums = take_turns(&mut sides, size.turns, calls).await?;
+        let rows = |at: usize| rows_each(&before[at], &stores[at].stats(), sums[at].done);
+        engine_rows.push(rows(ENGINE));
+        raw_rows.push(rows(RAW));
+        sums.iter().for_each(|sum| report.count(sum));
+        rounds.add(sums.iter().map(Tally::rate).collect());
+        end_all(sides).await?;
+    }
+    report.figure("callers", size.submitters as f64, "");
+    report.figure("executions in a call", size.per_call as f64, "");
+    report.spread("engine", &rounds.side(ENGINE), "executions/s");
+    report.spread("raw", &rounds.side(RAW), "executions/s");
+    report.spread("rows, engine", &engine_rows, "rows/execution");
+    report.spread("rows, raw", &raw_rows, "rows/execution");
+    let ratio = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
+    report.at_least("engine / raw", ratio, 0.7, "");
+    Ok(report)
+}
+
+fn rows_each(before: &Stats, after: &Stats, executions: usize) -> f64 {
+    (after.rows - before.rows) as f64 / executions.max(1) as f64
+}
+
+/// How many calls fill one turn, found by making some.
+async fn calls(site: &Site, size: &Size) -> Result<usize, Error> {
+    let mut side = EngineSide::start(site.fresh().await?, size).await?;
+    let rate = side.run(size.submitters * 2).await?.rate();
+    Box::new(side).end().await?;
+    let calls = rate / size.per_call as f64 * size.leg_seconds / size.turns as f64;
+    Ok((calls as usize).clamp(size.submitters, 1_000))
+}
+
+/// Callers that submit many executions in each call.
+struct EngineSide {
+    engine: Engine,
+    fresh: Fresh,
+    callers: usize,
+    per_call: usize,
+}
+
+impl EngineSide {
+    async fn start(fresh: Fresh, size: &Size) -> Result<Self, Error> {
+        let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
+        let mut side = Self { engine, fresh, callers: size.submitters, per_call: size.per_call };
+        side.run(size.submitters).await?;
+        Ok(side)
+    }
+}
+
+#[async_trait]
+impl Side for EngineSide {
+    async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
+        let left = Arc::new(AtomicUsize::new(amount));
+        let watch = Stopwatch::start();
+        let tasks = (0..self.callers).map(|_| tokio::spawn(caller(self.engine.clone(), left.clone(), self.per_call)));
+        let mut sum = Tally::default();
+        for tally in join_all(tasks).await {
+            sum.add(tally.map_err(|panic| Error::Broken(panic.to_string()))?);
+        }
+        Ok(Tally { seconds: watch.elapsed().as_secs_f64(), ..sum })
+    }
+
+    async fn end(self: Box<Self>) -> Result<(), Error> {
+        self.engine.shutdown().await;
+        self.fresh.discard().await
+    }
+}
+
+async fn caller(engine: Engine, left: Arc<AtomicUsize>, per_call: usize) -> Tally {
+    let lane: Lane = work::name("bench");
+    let mut tally = Tally::default();
+    while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+        let many = (0..per_call).map(|_| work::execution(&lane)).collect();
+        tally.tried += per_call;
+        let failure = match engine.submit_many(many).await {
+            Ok(answers) => {
+                tally.done += answers.iter().filter(|answer| answer.is_ok()).count();
+                answers.into_iter().find_map(Result::err)
+            }
+            Err(error) => Some(error),
+        };
+        tally.failure = tally.failure.or(failure.map(|error| error.to_string()));
+    }
+    tally
+}
+
+/// The same rows, one batch for each partition, one group for each call.
+struct RawSide {
+    fresh: Fresh,
+    callers: usize,
+    per_call: usize,
+    rows: Vec<Rows>,
+    chance: Chance,
+}
+
+impl RawSide {
+    async fn start(fresh: Fresh, size: &Size) -> Result<Self, Error> {
+        let partitions = fresh.store.meta().partitions;
+        let rows = (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect();
+        let chance = Chance::from_os();
+        let mut side = Self { fresh, callers: size.submitters, per_call: size.per_call, rows, chance };
+        // The registrations of classes are written in order before anything is written at once.
+        for _ in 0..size.submitters {
+            let group = side.group()?;
+            raw::commit(&*side.fresh.store, group).await?;
+        }
+        Ok(side)
+    }
+
+    /// What one call commits.
+    fn group(&mut self) -> Result<Vec<Batch>, Error> {
+        let (lane, now) = (work::name("bench"), SystemClock.now());
+        let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
+        for _ in 0..self.per_call {
+            let submit = submit(&self.chance, &lane, now, When::Now, self.rows.len() as u16);
+            by_partition.entry(submit.id.partition().0).or_default().push((Command::Submit(Box::new(submit)), now));
+        }
+        by_partition
+            .into_iter()
+            .map(|(partition, commands)| self.rows[usize::from(partition)].batch(&self.chance, &commands))
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Side for RawSide {
+    async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
+        let pieces = (0..amount).map(|_| Ok(vec![self.group()?])).collect::<Result<Vec<_>, Error>>()?;
+        let tally = raw::write(&self.fresh.store, pieces, self.callers).await;
+        Ok(Tally { tried: tally.tried * self.per_call, done: tally.done * self.per_call, ..tally })
+    }
+
+    async fn end(self: Box<Self>) -> Result<(), Error> {
+        self.fresh.discard().await
+    }
+}
+
+/// A submit as the engine makes it from [`work::execution`].
+pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, partitions: u16) -> Submit {
+    Submit {
+        command: CommandId(chance.id()),
+        id: work::id(chance, now, partitions),
+        namespace: Namespace::default(),
+        lane: lane.clone(),
+        kind: work::kind(),
+        input: work::input(),
+        priority: 0,
+        when,
+        tags: BTreeMap::new(),
+        requires: Class::default(),
+        share: Share::default(),
+        policy: Policy::default(),
+        idempotency_key: None,
+    }
+}

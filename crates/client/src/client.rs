@@ -1,0 +1,324 @@
+//! The client: submit work, look at it, wait for it, and decide about lanes.
+
+use crate::options::span;
+use crate::{Address, ClientOptions, Description, Error, ListCursor, Result, Submission, views};
+use onward_core::record::{Execution, LaneSettings, LaneState, Outcome, State};
+use onward_core::{
+    Category, ExecutionId, Failure, Lane, Namespace, Payload, PayloadSlot, Rejection, Span, Submitted, limits,
+};
+use onward_engine::clock::{Chance, Clock};
+use onward_engine::{Engine, NewExecution};
+use onward_store::Store;
+use onward_store::memory::Memory;
+use onward_store::sqlite;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The first pause of [`Client::wait`]; it doubles up to the longest.
+const WAIT_PAUSE_FIRST: Span = Span(10);
+/// The longest pause, and so the most that an answer of [`Client::wait`] comes late.
+const WAIT_PAUSE_MAX: Span = Span(250);
+
+/// Submits work and looks at it; clones share one engine.
+///
+/// Call [`Client::shutdown`] at the end of the program. When the last clone is dropped without it, the engine ends where
+/// it stands, as in a crash: nothing that was acknowledged is lost.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+    namespace: Namespace,
+}
+
+#[derive(Debug)]
+struct Inner {
+    engine: Engine,
+    clock: Arc<dyn Clock>,
+    chance: Arc<Chance>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.engine.abort();
+    }
+}
+
+/// One page of executions, newest first.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// What was found.
+    pub executions: Vec<Description>,
+    /// Where the next page starts; absent at the end.
+    pub next: Option<ListCursor>,
+}
+
+impl Client {
+    /// Opens a store, `sqlite:PATH` or `memory:`, and starts an engine on it.
+    ///
+    /// # Errors
+    /// When the address is wrong or the store cannot be opened.
+    pub async fn open(address: &str) -> Result<Self> {
+        Self::open_with(address, ClientOptions::default()).await
+    }
+
+    /// Opens a store with options.
+    ///
+    /// # Errors
+    /// When the address is wrong or the store cannot be opened.
+    pub async fn open_with(address: &str, options: ClientOptions) -> Result<Self> {
+        let store: Arc<dyn Store> = match address.parse()? {
+            Address::Memory => {
+                let partitions = partitions(&options)?;
+                Arc::new(Memory::new(partitions, options.store_clock(), options.chance.id()))
+            }
+            Address::Sqlite(path) => {
+                let chosen = sqlite::Options {
+                    partitions: options.partitions.map(|_| partitions(&options)).transpose()?,
+                    clock: options.store_clock(),
+                    views: views::VIEWS,
+                    ..sqlite::Options::default()
+                };
+                Arc::new(sqlite::open(path, chosen).await?)
+            }
+        };
+        Self::on_store(store, options).await
+    }
+
+    /// Starts an engine on a store that is open already. The store should judge time by `options.clock`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn on_store(store: Arc<dyn Store>, options: ClientOptions) -> Result<Self> {
+        let engine = Engine::start(store, options.engine()).await?;
+        let inner = Inner { engine, clock: options.clock, chance: options.chance };
+        Ok(Self { inner: Arc::new(inner), namespace: options.namespace })
+    }
+
+    /// The same client for another namespace.
+    ///
+    /// # Errors
+    /// When the name is no namespace.
+    pub fn in_namespace(&self, namespace: &str) -> Result<Self> {
+        Ok(Self { inner: self.inner.clone(), namespace: namespace.parse()? })
+    }
+
+    /// Whose work this client submits and sees.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Prepares work for the handlers of a kind; await the answer to submit it. Once that answers, it is durable.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), onward::Error> {
+    /// # let client = onward::Client::open("memory:").await?;
+    /// let hour = std::time::Duration::from_secs(3600);
+    /// let submitted = client.submit("remind", &"call Ada").delay(hour).tag("customer", "42").priority(5).await?;
+    /// assert!(submitted.created);
+    /// # client.shutdown().await }
+    /// ```
+    pub fn submit<T: Serialize + ?Sized>(&self, kind: &str, input: &T) -> Submission {
+        let payload = Payload::of(input).map_err(Error::from);
+        Submission::new(self.clone(), kind, payload)
+    }
+
+    /// Prepares work whose input is any bytes, or JSON that exists as text already.
+    pub fn submit_payload(&self, kind: &str, input: Payload) -> Submission {
+        Submission::new(self.clone(), kind, Ok(input))
+    }
+
+    /// Submits up to 1,000 pieces of work together, each on its own; the answers come in the same order.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), onward::Error> {
+    /// # let client = onward::Client::open("memory:").await?;
+    /// let answers = client.submit_many((0..10).map(|n| client.submit("resize", &n).lane("images"))).await?;
+    /// assert!(answers.iter().all(|answer| answer.is_ok()));
+    /// # client.shutdown().await }
+    /// ```
+    ///
+    /// # Errors
+    /// Refuses all of them when there are more, or when one cannot be submitted because of its own arguments.
+    pub async fn submit_many(
+        &self,
+        submissions: impl IntoIterator<Item = Submission>,
+    ) -> Result<Vec<Result<Submitted>>> {
+        let many: Vec<NewExecution> = submissions.into_iter().map(Submission::into_new).collect::<Result<_>>()?;
+        let answers = self.inner.engine.submit_many(many).await?;
+        Ok(answers.into_iter().map(|answer| answer.map_err(Error::from)).collect())
+    }
+
+    /// What an execution is and where it stands; nothing when this namespace has none of this id.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn get(&self, id: ExecutionId) -> Result<Option<Description>> {
+        Ok(self.find(id).await?.map(|execution| Description::of(&execution)))
+    }
+
+    /// What an execution ended with; nothing before it ends.
+    ///
+    /// # Errors
+    /// [`Error::ExecutionFailed`] when it failed, [`Error::ResultMismatch`] when the result is of another type, a
+    /// refusal when there is no such execution, or a failure of the store.
+    pub async fn result<T: DeserializeOwned>(&self, id: ExecutionId) -> Result<Option<T>> {
+        let execution = self.existing(id).await?;
+        self.ended(&execution).await
+    }
+
+    /// Waits until an execution ends, and answers its result.
+    ///
+    /// This looks at the store after 10 ms and then with doubling pauses of at most 250 ms, so it also sees the end of
+    /// work that another process runs.
+    ///
+    /// # Errors
+    /// [`Error::WaitTimedOut`] when it has not ended in time; otherwise as [`Client::result`].
+    pub async fn wait<T: DeserializeOwned>(&self, id: ExecutionId, timeout: Duration) -> Result<T> {
+        let clock = &self.inner.clock;
+        let waited = span(timeout);
+        let deadline = clock.now() + waited;
+        let mut pause = WAIT_PAUSE_FIRST;
+        loop {
+            let execution = self.existing(id).await?;
+            if let Some(result) = self.ended(&execution).await? {
+                return Ok(result);
+            }
+            let left = deadline - clock.now();
+            if left == Span(0) {
+                return Err(Error::WaitTimedOut { id, state: execution.public_state(), waited });
+            }
+            clock.sleep(pause.min(left)).await;
+            pause = Span(pause.0 * 2).min(WAIT_PAUSE_MAX);
+        }
+    }
+
+    /// What an execution was submitted with; nothing when this namespace has none of this id.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn input(&self, id: ExecutionId) -> Result<Option<Payload>> {
+        self.payload(id, PayloadSlot::Input).await
+    }
+
+    /// What an execution ended with, whatever its type; nothing before it ends well.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn output(&self, id: ExecutionId) -> Result<Option<Payload>> {
+        self.payload(id, PayloadSlot::Result).await
+    }
+
+    /// Executions of this namespace, newest first; `limit` is at most 1,000.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn list(&self, after: Option<ListCursor>, limit: usize) -> Result<Listed> {
+        let page = self.inner.engine.list(&self.namespace, after, limit).await?;
+        let executions = page.executions.iter().map(Description::of).collect();
+        Ok(Listed { executions, next: page.next })
+    }
+
+    /// Lets nobody claim from a lane; submissions are accepted and wait. Answers when every partition obeys.
+    ///
+    /// # Errors
+    /// When the name is no lane, or a failure of the store.
+    pub async fn pause_lane(&self, lane: &str) -> Result<()> {
+        self.set_lane(lane, LaneState::Paused).await
+    }
+
+    /// Lets a lane take and give work again. Answers when every partition obeys.
+    ///
+    /// # Errors
+    /// When the name is no lane, or a failure of the store.
+    pub async fn open_lane(&self, lane: &str) -> Result<()> {
+        self.set_lane(lane, LaneState::Open).await
+    }
+
+    /// Refuses submissions to a lane; what waits there is still run. Answers when every partition obeys.
+    ///
+    /// # Errors
+    /// When the name is no lane, or a failure of the store.
+    pub async fn drain_lane(&self, lane: &str) -> Result<()> {
+        self.set_lane(lane, LaneState::Draining).await
+    }
+
+    /// What a lane lets through.
+    ///
+    /// # Errors
+    /// When the name is no lane, or a failure of the store.
+    pub async fn lane(&self, lane: &str) -> Result<LaneState> {
+        let lane: Lane = lane.parse()?;
+        let master = self.inner.engine.lane(&self.namespace, &lane).await?;
+        Ok(master.map_or(LaneState::Open, |master| master.settings.state))
+    }
+
+    /// The engine inside, for what this client does not offer.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// Turns new calls away, answers what was accepted, and closes the store. Drain the workers first.
+    ///
+    /// # Errors
+    /// When the store did not close cleanly; what was acknowledged is safe nevertheless.
+    pub async fn shutdown(&self) -> Result<()> {
+        self.inner.engine.shutdown().await;
+        Ok(self.inner.engine.store().close().await?)
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
+    }
+
+    pub(crate) fn chance(&self) -> &Chance {
+        &self.inner.chance
+    }
+
+    async fn set_lane(&self, lane: &str, state: LaneState) -> Result<()> {
+        let lane: Lane = lane.parse()?;
+        self.inner.engine.set_lane(&self.namespace, &lane, LaneSettings { state }).await?;
+        Ok(())
+    }
+
+    /// An execution, unless it belongs to another namespace: nobody learns that it exists.
+    async fn find(&self, id: ExecutionId) -> Result<Option<Execution>> {
+        let execution = self.inner.engine.get(id).await?;
+        Ok(execution.filter(|execution| execution.namespace == self.namespace))
+    }
+
+    async fn existing(&self, id: ExecutionId) -> Result<Execution> {
+        self.find(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
+    }
+
+    async fn payload(&self, id: ExecutionId, slot: PayloadSlot) -> Result<Option<Payload>> {
+        match self.find(id).await? {
+            Some(execution) => Ok(self.inner.engine.payload(&execution, slot).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The result of an execution that has ended.
+    async fn ended<T: DeserializeOwned>(&self, execution: &Execution) -> Result<Option<T>> {
+        let State::Finished(finished) = &execution.state else { return Ok(None) };
+        let id = execution.id;
+        if finished.outcome != Outcome::Success {
+            let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
+            let failure = finished.failure.clone().unwrap_or_else(unexplained);
+            return Err(Error::ExecutionFailed { id, failure });
+        }
+        let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
+        payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
+    }
+}
+
+fn partitions(options: &ClientOptions) -> Result<u16> {
+    let count = options.partitions.unwrap_or(limits::PARTITIONS_DEFAULT);
+    if count == 0 || count > limits::PARTITIONS_MAX {
+        let why = format!("a store has 1 to {} of them, not {count}", limits::PARTITIONS_MAX);
+        return Err(Rejection::InvalidArgument { field: "partitions", why }.into());
+    }
+    Ok(count)
+}

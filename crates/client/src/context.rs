@@ -1,0 +1,134 @@
+//! What a handler knows about the attempt it runs, and how it learns that it should stop.
+
+use crate::Client;
+use onward_core::record::AttemptKind;
+use onward_core::{Claimed, ExecutionId, Kind, Lane, Millis, Name, TagKey, TagValue};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What a handler knows about the attempt it runs. Clones are cheap and can be moved into tasks of your own.
+#[derive(Debug, Clone)]
+pub struct Context {
+    client: Client,
+    about: Arc<About>,
+    cancelled: watch::Receiver<bool>,
+}
+
+#[derive(Debug)]
+struct About {
+    id: ExecutionId,
+    kind: Kind,
+    lane: Lane,
+    tags: BTreeMap<TagKey, TagValue>,
+    attempt: u32,
+    attempt_kind: AttemptKind,
+    retries: u32,
+    created_at: Millis,
+}
+
+impl Context {
+    pub(crate) fn new(client: Client, claimed: &Claimed, cancelled: watch::Receiver<bool>) -> Self {
+        let about = About {
+            id: claimed.fence.execution,
+            kind: claimed.kind.clone(),
+            lane: claimed.lane.clone(),
+            tags: claimed.tags.clone(),
+            attempt: claimed.fence.attempt.saturating_add(1),
+            attempt_kind: claimed.attempt_kind,
+            retries: claimed.retries,
+            created_at: claimed.created_at,
+        };
+        Self { client, about: Arc::new(about), cancelled }
+    }
+
+    /// The execution; the same in every attempt, so it can be the key of effects that must happen once.
+    #[must_use]
+    pub fn id(&self) -> ExecutionId {
+        self.about.id
+    }
+
+    /// Which attempt this is; the first one is 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.about.attempt
+    }
+
+    /// Why this attempt was made.
+    #[must_use]
+    pub fn attempt_kind(&self) -> AttemptKind {
+        self.about.attempt_kind
+    }
+
+    /// How many failures were retried before.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.about.retries
+    }
+
+    /// The kind it was submitted as.
+    #[must_use]
+    pub fn kind(&self) -> &Kind {
+        &self.about.kind
+    }
+
+    /// The lane it was taken from.
+    #[must_use]
+    pub fn lane(&self) -> &Lane {
+        &self.about.lane
+    }
+
+    /// Its labels.
+    #[must_use]
+    pub fn tags(&self) -> &BTreeMap<TagKey, TagValue> {
+        &self.about.tags
+    }
+
+    /// The value of one label.
+    #[must_use]
+    pub fn tag(&self, key: &str) -> Option<&str> {
+        let key = TagKey::parse(key).ok()?;
+        self.about.tags.get(&key).map(TagValue::as_str)
+    }
+
+    /// When it was submitted, by the store's clock.
+    #[must_use]
+    pub fn created_at(&self) -> Millis {
+        self.about.created_at
+    }
+
+    /// The worker's client, for instance to submit what follows.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Whether the lease is lost: somebody else may run the execution now and what this attempt returns is ignored.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        *self.cancelled.borrow()
+    }
+
+    /// Ends when the lease is lost; a long handler races its work against this.
+    ///
+    /// ```
+    /// # use onward::{Context, Failed};
+    /// # async fn one_page(page: u32) {}
+    /// async fn crawl(ctx: Context, pages: u32) -> Result<(), Failed> {
+    ///     for page in 0..pages {
+    ///         tokio::select! {
+    ///             () = ctx.cancelled() => return Err(Failed::transient("somebody else goes on")),
+    ///             () = one_page(page) => {}
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub async fn cancelled(&self) {
+        let mut cancelled = self.cancelled.clone();
+        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+            // The attempt was reported, so its lease can be lost no more.
+            std::future::pending::<()>().await;
+        }
+    }
+}

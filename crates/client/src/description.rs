@@ -1,0 +1,105 @@
+//! An execution as its users see it.
+
+use onward_core::record::{AttemptEnd, Execution, PublicState, Readiness, State};
+use onward_core::{
+    Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, RetryPolicy, TagKey, TagValue,
+    WorkerName,
+};
+use std::collections::BTreeMap;
+
+/// What an execution is and where it stands. Times are those of the store's clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Description {
+    /// Its stable name.
+    pub id: ExecutionId,
+    /// Whose it is.
+    pub namespace: Namespace,
+    /// Where it queues.
+    pub lane: Lane,
+    /// Which handler runs it.
+    pub kind: Kind,
+    /// Where it stands.
+    pub state: PublicState,
+    /// Higher runs first.
+    pub priority: u16,
+    /// Labels.
+    pub tags: BTreeMap<TagKey, TagValue>,
+    /// The capabilities it requires.
+    pub requires: Class,
+    /// What happens when an attempt fails.
+    pub retry: RetryPolicy,
+    /// The key it was submitted under.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// How many failures were followed by another attempt.
+    pub retries: u32,
+    /// How many lost workers were followed by another attempt.
+    pub reclaims: u32,
+    /// When it was submitted.
+    pub created_at: Millis,
+    /// When it was first claimed.
+    pub started_at: Option<Millis>,
+    /// When it last changed.
+    pub changed_at: Millis,
+    /// When it ended.
+    pub finished_at: Option<Millis>,
+    /// When it becomes ready, while it is delayed.
+    pub ready_at: Option<Millis>,
+    /// Who runs it, or ran it last.
+    pub worker: Option<WorkerName>,
+    /// When the worker's lease ends unless it is renewed.
+    pub lease_expires_at: Option<Millis>,
+    /// Why it failed, or why its last attempt failed.
+    pub failure: Option<Failure>,
+}
+
+impl Description {
+    pub(crate) fn of(execution: &Execution) -> Self {
+        let last = execution.last.as_ref();
+        let last_failure = || match &last?.end {
+            AttemptEnd::Failed { failure, .. } => Some(failure.clone()),
+            _ => None,
+        };
+        let mut described = Self {
+            id: execution.id,
+            namespace: execution.namespace.clone(),
+            lane: execution.lane.clone(),
+            kind: execution.kind.clone(),
+            state: execution.public_state(),
+            priority: execution.priority,
+            tags: execution.tags.clone(),
+            requires: execution.requires.clone(),
+            retry: execution.policy.retry.clone(),
+            idempotency_key: execution.idempotency_key.clone(),
+            attempts: execution.attempts,
+            retries: execution.retries,
+            reclaims: execution.reclaims,
+            created_at: execution.created_at,
+            started_at: execution.started_at,
+            changed_at: execution.changed_at,
+            finished_at: None,
+            ready_at: None,
+            worker: last.map(|attempt| attempt.worker.clone()),
+            lease_expires_at: None,
+            failure: last_failure(),
+        };
+        match &execution.state {
+            State::Waiting(waiting) => {
+                if let Readiness::Delayed { until, .. } = waiting.readiness {
+                    described.ready_at = Some(until);
+                }
+            }
+            State::Active(active) => {
+                described.worker = Some(active.lease.worker.clone());
+                described.lease_expires_at = Some(active.lease.expires_at);
+            }
+            State::Finished(finished) => {
+                described.finished_at = Some(finished.at);
+                described.failure = finished.failure.clone();
+            }
+        }
+        described
+    }
+}

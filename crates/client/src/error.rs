@@ -1,0 +1,115 @@
+//! What a call of the client can end with instead of its answer: a stable code, a sentence and a hint.
+
+use crate::AddressError;
+use onward_core::record::PublicState;
+use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Rejection, Span};
+
+/// The result of a client call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A call that was refused or could not be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The engine or the store says so.
+    #[error(transparent)]
+    Engine(#[from] onward_engine::Error),
+    /// The address names no store.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// A name breaks its alphabet or its length.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A text is not an id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// A value cannot be a payload.
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
+    /// The execution has no result because it failed.
+    #[error("execution {id} failed ({category}): {message}", category = failure.category.as_str(), message = failure.message)]
+    ExecutionFailed {
+        /// Which.
+        id: ExecutionId,
+        /// Why.
+        failure: Failure,
+    },
+    /// The execution had not ended when the time was up.
+    #[error("execution {id} is still {state} after {waited}", state = state.as_str())]
+    WaitTimedOut {
+        /// Which.
+        id: ExecutionId,
+        /// What it was at the end.
+        state: PublicState,
+        /// How long was waited.
+        waited: Span,
+    },
+    /// The result has another shape than the one asked for.
+    #[error("the result of {id} cannot be read as the type asked for: {why}")]
+    ResultMismatch {
+        /// Which.
+        id: ExecutionId,
+        /// What does not fit.
+        why: String,
+    },
+}
+
+impl Error {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Engine(error) => error.code(),
+            Self::Address(error) => error.code(),
+            Self::Name(_) => "invalid_name",
+            Self::Id(_) => "invalid_id",
+            Self::Payload(PayloadError::TooLarge { .. }) => "payload_too_large",
+            Self::Payload(PayloadError::TooDeep { .. }) => "payload_too_deep",
+            Self::Payload(PayloadError::NotJson(_)) => "payload_not_json",
+            Self::Payload(PayloadError::ContentType { .. }) => "invalid_content_type",
+            Self::ExecutionFailed { .. } => "execution_failed",
+            Self::WaitTimedOut { .. } => "wait_timed_out",
+            Self::ResultMismatch { .. } => "result_mismatch",
+        }
+    }
+
+    /// What the caller can do.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Engine(error) => error.hint(),
+            Self::Address(_) => "write for instance sqlite:onward.db",
+            Self::Name(_) => "choose another name",
+            Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",
+            Self::Payload(PayloadError::TooLarge { .. }) => "keep large data elsewhere and pass its address",
+            Self::Payload(PayloadError::TooDeep { .. }) => "flatten the value",
+            Self::Payload(PayloadError::NotJson(_)) => "check the JSON; text needs quotes around it",
+            Self::Payload(PayloadError::ContentType { .. }) => "write for instance image/png",
+            Self::ExecutionFailed { .. } => "correct the cause and submit again",
+            Self::WaitTimedOut { .. } => "wait longer, or check that a worker serves its lane",
+            Self::ResultMismatch { .. } => "ask for the type that the handler returns",
+        }
+    }
+
+    /// Whether the same call may succeed later.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.is_temporary(),
+            Self::WaitTimedOut { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        Self::Engine(rejection.into())
+    }
+}
+
+impl From<onward_store::Error> for Error {
+    fn from(error: onward_store::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}

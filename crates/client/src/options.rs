@@ -1,0 +1,54 @@
+//! What can be chosen when a client is opened.
+
+use onward_core::{Namespace, Span};
+use onward_engine::clock::{Chance, Clock, SystemClock};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What can be chosen when a client is opened; the default is right for most programs.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// Whose work the client submits and sees.
+    pub namespace: Namespace,
+    /// How many partitions a new store gets. An existing one keeps what it has and refuses another number.
+    pub partitions: Option<u16>,
+    /// How long a call is tried before it is given up.
+    pub call_timeout: Duration,
+    /// The time; tests inject their own.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids and jitter come from; tests inject their own.
+    pub chance: Arc<Chance>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            namespace: Namespace::default(),
+            partitions: None,
+            call_timeout: Duration::from_secs(30),
+            clock: Arc::new(SystemClock),
+            chance: Arc::new(Chance::from_os()),
+        }
+    }
+}
+
+impl ClientOptions {
+    pub(crate) fn engine(&self) -> onward_engine::Options {
+        onward_engine::Options {
+            clock: self.clock.clone(),
+            chance: self.chance.clone(),
+            call_timeout: span(self.call_timeout),
+            ..onward_engine::Options::default()
+        }
+    }
+
+    pub(crate) fn store_clock(&self) -> onward_store::Clock {
+        let clock = self.clock.clone();
+        Arc::new(move || clock.now().0)
+    }
+}
+
+/// A duration in whole milliseconds, rounded up so that nothing short becomes nothing.
+pub(crate) fn span(duration: Duration) -> Span {
+    Span(u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,230 @@
+//! What must always hold: watches every commit and every answer, and remembers the first violation.
+//!
+//! The checkers share no code with the rules. They decode what was committed, keep a model of their own, and compare.
+//! Only the codec and the derivation of index entries are the product's, because they define what the bytes mean.
+
+mod answers;
+mod calls;
+mod executions;
+mod feed;
+mod lanes;
+mod messages;
+mod rest;
+mod stage;
+
+pub(crate) use calls::Since;
+pub(crate) use stage::Stage;
+
+use executions::Executions;
+use feed::Feed;
+use lanes::Lanes;
+use messages::Messages;
+use onward_core::record::Record;
+use onward_core::{Event, Key, Millis, codec, index};
+use onward_store as store;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What does not hold, and who noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The checker that noticed.
+    pub checker: &'static str,
+    /// What it found.
+    pub what: String,
+}
+
+/// A record as it was last committed.
+#[derive(Debug, Clone)]
+struct Seen {
+    partition: store::Partition,
+    stored: store::Record,
+    key: Key,
+    record: Record,
+}
+
+/// The model that everything is compared with.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    partitions: u16,
+    /// Counts commits; a call's answer must be true somewhere between the numbers at its beginning and at its end.
+    seq: u64,
+    mirror: BTreeMap<store::Key, Seen>,
+    ids: BTreeSet<store::Version>,
+    executions: Executions,
+    lanes: Lanes,
+    messages: Messages,
+    feed: Feed,
+    calls: calls::Calls,
+    /// How often the store lost commits.
+    rollbacks: u64,
+    violation: Option<Violation>,
+}
+
+impl Checker {
+    pub(crate) fn new(partitions: u16) -> Self {
+        Self {
+            partitions,
+            seq: 0,
+            mirror: BTreeMap::new(),
+            ids: BTreeSet::new(),
+            executions: Executions::default(),
+            lanes: Lanes::default(),
+            messages: Messages::default(),
+            feed: Feed::default(),
+            calls: calls::Calls::default(),
+            rollbacks: 0,
+            violation: None,
+        }
+    }
+
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Remembers the first violation; what follows from it is of no interest.
+    pub(crate) fn violate(&mut self, checker: &'static str, what: String) {
+        self.violation.get_or_insert(Violation { checker, what });
+    }
+
+    fn verdict(&mut self, checker: &'static str, verdict: Result<(), String>) {
+        if let Err(what) = verdict {
+            self.violate(checker, what);
+        }
+    }
+
+    /// The version that a key has now.
+    pub(crate) fn version(&self, key: &store::Key) -> Option<store::Version> {
+        self.mirror.get(key).map(|seen| seen.stored.version)
+    }
+
+    /// A record as it is stored now.
+    pub(crate) fn stored(&self, key: &store::Key) -> Option<&store::Record> {
+        self.mirror.get(key).map(|seen| &seen.stored)
+    }
+
+    /// A record as it is now.
+    pub(crate) fn record(&self, key: &Key) -> Option<&Record> {
+        self.mirror.get(&store::Key::new(key.to_string())).map(|seen| &seen.record)
+    }
+
+    /// A batch was committed at this time of the store.
+    pub(crate) fn committed(&mut self, batch: &store::Batch, now: Millis) {
+        self.seq += 1;
+        let verdict = self.discipline(batch, now);
+        self.verdict("versions", verdict);
+        let events: Option<Vec<Event>> = batch.events.iter().map(|body| codec::decode_event(body)).collect();
+        let Some(events) = events else {
+            return self.violate("events", "an event cannot be read".to_owned());
+        };
+        self.feed.expect(batch);
+        let changes = self.changes(batch);
+        let verdict = self.executions.committed(self.seq, now, &changes, &events);
+        self.verdict("executions", verdict);
+        let verdict = self.lanes.committed(self.seq, &changes, &events, batch.partition);
+        self.verdict("lanes", verdict);
+        let verdict = self.messages.committed(&changes);
+        self.verdict("messages", verdict);
+        let verdict = self.calls.committed(&changes);
+        self.verdict("fence", verdict);
+    }
+
+    /// Everything the batch relied on is as it expected, it was written in its window, and its id is new.
+    fn discipline(&mut self, batch: &store::Batch, now: Millis) -> Result<(), String> {
+        if !self.ids.insert(batch.id) {
+            return Err(format!("commit id {:?} was used twice", batch.id));
+        }
+        if !batch.window.contains(now.0) {
+            return Err(format!("a batch was written at {now}, outside its window {:?}", batch.window));
+        }
+        for (key, expected) in &batch.expect {
+            let found = self.version(key);
+            if found != *expected {
+                return Err(format!("a batch expected {key} as {expected:?} and was written over {found:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a batch's writes into the mirror and answers what changed.
+    fn changes(&mut self, batch: &store::Batch) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for row in &batch.put {
+            let Ok(key) = row.key.as_str().parse::<Key>() else {
+                self.violate("keys", format!("{} is no key", row.key));
+                continue;
+            };
+            let record = codec::decode(&key, &row.body);
+            self.indexed(row, &record);
+            let seen =
+                Seen { partition: batch.partition, stored: row.clone(), key: key.clone(), record: record.clone() };
+            let before = self.mirror.insert(row.key.clone(), seen).map(|seen| seen.record);
+            changes.push(Change { key, before, after: Some(record) });
+        }
+        for name in &batch.delete {
+            if let Some(seen) = self.mirror.remove(name) {
+                changes.push(Change { key: seen.key, before: Some(seen.record), after: None });
+            }
+        }
+        changes
+    }
+
+    /// A record's index entries and its due time are those that follow from its body.
+    fn indexed(&mut self, row: &store::Record, record: &Record) {
+        if let Record::Unreadable(_) = record {
+            return self.violate("codec", format!("the body of {} cannot be read", row.key));
+        }
+        if let Some(what) = differs(row, record) {
+            self.violate("indexes", what);
+        }
+    }
+
+    /// The store lost commits of a partition: what is acknowledged about the records they touched counts no more.
+    pub(crate) fn rolled_back(
+        &mut self,
+        partition: store::Partition,
+        before: &BTreeMap<store::Key, Option<store::Record>>,
+    ) {
+        self.seq += 1;
+        self.rollbacks += 1;
+        let mut changes = Vec::new();
+        for (name, row) in before {
+            let Ok(key) = name.as_str().parse::<Key>() else { continue };
+            let after = row.as_ref().map(|row| codec::decode(&key, &row.body));
+            let was = match (row, &after) {
+                (Some(row), Some(record)) => {
+                    let seen = Seen { partition, stored: row.clone(), key: key.clone(), record: record.clone() };
+                    self.mirror.insert(name.clone(), seen)
+                }
+                _ => self.mirror.remove(name),
+            };
+            changes.push(Change { key, before: was.map(|seen| seen.record), after });
+        }
+        self.executions.rolled_back(self.seq, &changes);
+        self.lanes.rolled_back(self.seq, &changes);
+        self.messages.rolled_back(&changes);
+        self.calls.rolled_back(&changes);
+    }
+}
+
+/// How a row's entries and due time differ from those that follow from its record, if they do.
+fn differs(row: &store::Record, record: &Record) -> Option<String> {
+    let mut derived: Vec<(String, u64)> =
+        index::entries(record).into_iter().map(|entry| (entry.name, entry.rank)).collect();
+    let mut listed: Vec<(String, u64)> =
+        row.entries.iter().map(|entry| (entry.name.as_str().to_owned(), entry.rank)).collect();
+    derived.sort_unstable();
+    listed.sort_unstable();
+    if derived != listed {
+        return Some(format!("{} is listed in {listed:?} and belongs in {derived:?}", row.key));
+    }
+    let due = index::due(record).map(|due| due.0);
+    (row.due != due).then(|| format!("{} is due at {:?} and should be at {due:?}", row.key, row.due))
+}
+
+/// A record that a commit changed.
+#[derive(Debug)]
+struct Change {
+    key: Key,
+    before: Option<Record>,
+    after: Option<Record>,
+}

@@ -1,0 +1,299 @@
+//! What all parts of one run share: the time, the store behind all connections, the checkers, the trace and the faults.
+
+use crate::checker::{Checker, Violation};
+use crate::clock::Timeline;
+use crate::faults::{Fault, FaultCounts, Weather};
+use crate::mutants::Mutant;
+use crate::trace::{Keep, Trace};
+use futures_util::FutureExt;
+use onward_core::Millis;
+use onward_store::memory::Memory;
+use onward_store::{Batch, Error, ErrorKind, Key, Outcome, Partition, Record, Result, Store, Version};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// A committed batch as it can be taken back: its partition and what its keys held before.
+type Undo = (Partition, Vec<(Key, Option<Record>)>);
+
+/// Shared by everybody in one run.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    timeline: Timeline,
+    memory: Memory,
+    mutant: Option<Mutant>,
+    state: Mutex<State>,
+    /// Set when a checker has found something: the run is over.
+    alarm: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct State {
+    trace: Trace,
+    checker: Checker,
+    weather: Weather,
+    commands: u64,
+    /// Kept only in runs in which the store loses commits.
+    journal: Option<Vec<Undo>>,
+}
+
+impl Hub {
+    pub(crate) fn new(
+        timeline: Timeline,
+        partitions: u16,
+        weather: Weather,
+        mutant: Option<Mutant>,
+        keep: Keep,
+        forgetful: bool,
+    ) -> Arc<Self> {
+        let clock = Arc::new(move || timeline.now().0);
+        Arc::new(Self {
+            timeline,
+            memory: Memory::new(partitions, clock, 1),
+            mutant,
+            state: Mutex::new(State {
+                trace: Trace::new(keep),
+                checker: Checker::new(partitions),
+                weather,
+                commands: 0,
+                journal: forgetful.then(Vec::new),
+            }),
+            alarm: watch::Sender::new(false),
+        })
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.timeline.now()
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn weather<T>(&self, act: impl FnOnce(&mut Weather) -> T) -> T {
+        act(&mut self.lock().weather)
+    }
+
+    pub(crate) fn trace(&self, what: fmt::Arguments<'_>) {
+        let now = self.now();
+        self.lock().trace.step(now, what);
+    }
+
+    /// A fault happened.
+    pub(crate) fn fault(&self, fault: Fault, detail: fmt::Arguments<'_>) {
+        let now = self.now();
+        let mut state = self.lock();
+        state.weather.count(fault);
+        state.trace.step(now, format_args!("fault {}: {detail}", fault.name()));
+    }
+
+    /// Somebody sends a command.
+    pub(crate) fn command(&self, what: fmt::Arguments<'_>) {
+        let now = self.now();
+        let mut state = self.lock();
+        state.commands += 1;
+        state.trace.step(now, what);
+    }
+
+    /// Lets the checkers look at something; the first violation ends the run.
+    pub(crate) fn check<T>(&self, look: impl FnOnce(&mut Checker) -> T) -> T {
+        let mut state = self.lock();
+        let seen = look(&mut state.checker);
+        let alarm = state.checker.violation().is_some();
+        drop(state);
+        if alarm {
+            self.alarm.send_replace(true);
+        }
+        seen
+    }
+
+    /// Something that no checker of records or answers can see is wrong.
+    pub(crate) fn violate(&self, checker: &'static str, what: String) {
+        self.check(|checks| checks.violate(checker, what));
+    }
+
+    /// Waits until a checker has found something.
+    pub(crate) async fn alarm(&self) {
+        // The sender lives in `self`.
+        let _alarm = self.alarm.subscribe().wait_for(|alarm| *alarm).await.is_ok();
+    }
+
+    pub(crate) fn commands(&self) -> u64 {
+        self.lock().commands
+    }
+
+    /// Ends the bookkeeping: hash, steps, commands, faults, the violation and the last steps.
+    pub(crate) fn finish(&self) -> (u64, u64, FaultCounts, Option<Violation>, Vec<String>) {
+        let mut state = self.lock();
+        let counts = state.weather.counts().clone();
+        let last = state.trace.take_last();
+        (state.trace.hash(), state.commands, counts, state.checker.violation().cloned(), last)
+    }
+
+    /// Applies what arrives at the store, each batch on its own.
+    pub(crate) fn commit(&self, memory: &Memory, process: usize, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        group.into_iter().map(|batch| self.commit_one(memory, process, batch)).collect()
+    }
+
+    fn commit_one(&self, memory: &Memory, process: usize, batch: Batch) -> Result<Outcome> {
+        let touched = self.lock().touch(&batch);
+        if let Some(touch) = touched {
+            self.fault(Fault::Conflict, format_args!("{}", touch.put[0].key));
+            self.apply(&self.memory, usize::MAX, touch)?;
+        }
+        if self.mutant == Some(Mutant::RefusalAnsweredEarly) && batch.is_check_only() {
+            return Ok(Outcome::Committed { now: self.now().0 });
+        }
+        let batch = match self.mutant {
+            None => batch,
+            Some(mutant) => mutant.alter(batch, |key| self.lock().checker.version(key)),
+        };
+        let events = batch.events.clone();
+        let partition = batch.partition;
+        let outcome = self.apply(memory, process, batch)?;
+        let refused = !matches!(outcome, Outcome::Committed { .. });
+        if self.mutant == Some(Mutant::EventBeforeCommit) && refused && !events.is_empty() {
+            let mut early = Batch::new(partition, Version(self.weather(Weather::draw)));
+            early.events = events;
+            at_once(memory, early)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Applies one batch and shows it to the checkers.
+    fn apply(&self, memory: &Memory, process: usize, batch: Batch) -> Result<Outcome> {
+        let outcome = match at_once(memory, batch.clone()) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.violate("contract", format!("the store refuses a batch of the engine: {error}"));
+                return Err(error);
+            }
+        };
+        let now = self.now();
+        let mut state = self.lock();
+        let answer = match &outcome {
+            Outcome::Committed { .. } => "committed",
+            Outcome::Conflict { .. } => "conflict",
+            Outcome::Outside { .. } => "outside",
+        };
+        state.trace.step(now, format_args!("p{process} {answer} {}", Shown(&batch)));
+        if matches!(outcome, Outcome::Committed { .. }) {
+            state.remember(&batch);
+            state.checker.committed(&batch, now);
+            state.checker.read_feed(memory);
+        }
+        drop(state);
+        self.check(|_| ());
+        Ok(outcome)
+    }
+
+    /// The store loses the last commits of a partition, as an unplanned failover of a replicated one does.
+    pub(crate) fn roll_back(&self, partition: Partition, commits: usize) -> Result<usize> {
+        let (lost, before) = self.lock().take_back(partition, commits);
+        let mut groups: BTreeMap<Option<Version>, Vec<(&Key, Option<&Record>)>> = BTreeMap::new();
+        for (key, record) in &before {
+            groups.entry(record.as_ref().map(|record| record.version)).or_default().push((key, record.as_ref()));
+        }
+        for (version, rows) in groups {
+            let id = version.unwrap_or_else(|| Version(self.weather(Weather::draw)));
+            let mut batch = Batch::new(partition, id);
+            for (key, record) in rows {
+                batch.expect.push((key.clone(), self.lock().checker.version(key)));
+                match record {
+                    Some(record) => batch.put.push(record.clone()),
+                    None => batch.delete.push(key.clone()),
+                }
+            }
+            at_once(&self.memory, batch)?;
+        }
+        self.fault(Fault::Rollback, format_args!("partition {partition} loses {lost} commits"));
+        self.check(|checker| checker.rolled_back(partition, &before));
+        Ok(lost)
+    }
+}
+
+impl State {
+    /// A batch by which somebody else touches a record that this one expects.
+    fn touch(&mut self, batch: &Batch) -> Option<Batch> {
+        if !self.weather.touches() {
+            return None;
+        }
+        let known: Vec<&Key> =
+            batch.expect.iter().filter(|(_, version)| version.is_some()).map(|(key, _)| key).collect();
+        let draw = self.weather.draw();
+        let key = *known.get((draw % known.len().max(1) as u128) as usize)?;
+        let stored = self.checker.stored(key)?;
+        let id = Version(draw);
+        let mut touch = Batch::new(batch.partition, id);
+        touch.expect.push((key.clone(), Some(stored.version)));
+        touch.put.push(Record { version: id, ..stored.clone() });
+        Some(touch)
+    }
+
+    fn remember(&mut self, batch: &Batch) {
+        if batch.is_check_only() {
+            return;
+        }
+        if let Some(journal) = &mut self.journal {
+            let keys = batch.put.iter().map(|record| &record.key).chain(&batch.delete);
+            let before = keys.map(|key| (key.clone(), self.checker.stored(key).cloned())).collect();
+            journal.push((batch.partition, before));
+        }
+    }
+
+    /// Takes the newest commits of a partition out of the journal; answers how many and what they had found.
+    fn take_back(&mut self, partition: Partition, commits: usize) -> (usize, BTreeMap<Key, Option<Record>>) {
+        let (mut lost, mut before) = (0, BTreeMap::new());
+        let Some(journal) = &mut self.journal else { return (lost, before) };
+        for at in (0..journal.len()).rev() {
+            if lost == commits {
+                break;
+            }
+            if journal[at].0 == partition {
+                before.extend(journal.remove(at).1);
+                lost += 1;
+            }
+        }
+        (lost, before)
+    }
+}
+
+/// The reference store answers without waiting.
+fn at_once(memory: &Memory, batch: Batch) -> Result<Outcome> {
+    let odd = || Error::new(ErrorKind::Invalid, "the reference store did not answer at once");
+    let outcomes = memory.commit(vec![batch]).now_or_never().ok_or_else(odd)??;
+    outcomes.into_iter().next().ok_or_else(odd)
+}
+
+/// A batch in one line of the trace.
+struct Shown<'a>(&'a Batch);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Batch { partition, id, put, delete, events, expect, window, .. } = self.0;
+        write!(f, "{:032x} on {partition}: {} expected", id.0, expect.len())?;
+        if let Some(from) = window.not_before {
+            write!(f, ", from {}", from % 1_000_000_000)?;
+        }
+        if let Some(until) = window.not_after {
+            write!(f, ", until {}", until % 1_000_000_000)?;
+        }
+        for record in put {
+            write!(f, ", put {}", record.key)?;
+        }
+        for key in delete {
+            write!(f, ", delete {key}")?;
+        }
+        for event in events {
+            let text = String::from_utf8_lossy(event);
+            let what = text.find("\"what\":").map_or(&*text, |at| &text[at + 7..]);
+            write!(f, ", event {}", what.trim_end_matches('}'))?;
+        }
+        Ok(())
+    }
+}

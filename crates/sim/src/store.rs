@@ -1,0 +1,181 @@
+//! The store as one process reaches it: the reference store behind a connection that fails in every way a network can.
+
+use crate::clock::sleep;
+use crate::faults::Fate;
+use crate::hub::Hub;
+use crate::line::Line;
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use onward_core::Span;
+use onward_store::memory::Memory;
+use onward_store::{
+    Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A process's connection to the store.
+#[derive(Debug)]
+pub(crate) struct SimStore {
+    hub: Arc<Hub>,
+    line: Arc<Line>,
+    memory: Arc<Memory>,
+}
+
+impl SimStore {
+    pub(crate) fn new(hub: Arc<Hub>, line: Arc<Line>) -> Self {
+        let memory = Arc::new(hub.memory().handle());
+        Self { hub, line, memory }
+    }
+
+    /// The way there of a read.
+    async fn reach(&self) -> Result<()> {
+        self.line.awake().await;
+        let now = self.hub.now();
+        let (latency, fails) = self.hub.weather(|weather| {
+            let latency = weather.latency();
+            (latency, weather.is_cut_off(self.line.process, now) || weather.read_fails())
+        });
+        pass(latency).await;
+        self.line.awake().await;
+        if fails { Err(unavailable().unwritten()) } else { Ok(()) }
+    }
+
+    /// The way back: the answer waits while the process stands still.
+    async fn back<T>(&self, answer: T) -> T {
+        let latency = self.hub.weather(crate::faults::Weather::latency);
+        pass(latency).await;
+        self.line.awake().await;
+        answer
+    }
+}
+
+async fn pass(latency: Span) {
+    if latency.0 > 0 {
+        sleep(latency).await;
+    }
+}
+
+fn unavailable() -> Error {
+    Error::new(ErrorKind::Unavailable, "the simulated store cannot be reached")
+}
+
+#[async_trait]
+impl Store for SimStore {
+    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        self.reach().await?;
+        let rows = self.memory.load(partition, keys).await;
+        self.back(rows).await
+    }
+
+    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        self.line.awake().await;
+        let (now, process) = (self.hub.now(), self.line.process);
+        let fate = self.hub.weather(|weather| {
+            if weather.is_cut_off(process, now) { Fate::NotApplied { known: true } } else { weather.fate() }
+        });
+        match fate {
+            Fate::Plain { before: Span(0), after } => {
+                let outcomes = self.hub.commit(&self.memory, process, group);
+                pass(after).await;
+                self.line.awake().await;
+                outcomes
+            }
+            Fate::Plain { before, after } => {
+                // Sent is sent: the commit arrives even if the sender dies meanwhile.
+                let (hub, memory) = (self.hub.clone(), self.memory.clone());
+                let sent = tokio::spawn(async move {
+                    sleep(before).await;
+                    hub.commit(&memory, process, group)
+                });
+                let outcomes = sent.await.unwrap_or_else(|_| Err(unavailable()));
+                pass(after).await;
+                self.line.awake().await;
+                outcomes
+            }
+            Fate::LostReply { before } => {
+                pass(before).await;
+                // What the store answers is what gets lost.
+                let _lost = self.hub.commit(&self.memory, process, group);
+                self.back(Err(unavailable())).await
+            }
+            Fate::NotApplied { known } => {
+                let error = if known { unavailable().unwritten() } else { unavailable() };
+                self.back(Err(error)).await
+            }
+            Fate::Late { after } => {
+                let (hub, memory) = (self.hub.clone(), self.memory.clone());
+                tokio::spawn(async move {
+                    sleep(after).await;
+                    // Nobody waits for this answer any more.
+                    let _lost = hub.commit(&memory, process, group);
+                });
+                self.back(Err(unavailable())).await
+            }
+        }
+    }
+
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        self.reach().await?;
+        let page = self.memory.scan(index, partitions, range, limit).await;
+        self.back(page).await
+    }
+
+    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        self.reach().await?;
+        self.memory.count(index, partitions, cap).await
+    }
+
+    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        self.reach().await?;
+        let found = self.memory.due(partitions, from, until, limit).await;
+        self.back(found).await
+    }
+
+    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.reach().await?;
+        self.memory.read_log(partition, log, after, limit).await
+    }
+
+    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        self.reach().await?;
+        self.memory.read_feed(after, limit).await
+    }
+
+    fn watch(&self) -> BoxStream<'static, Wake> {
+        let (hub, line) = (self.hub.clone(), self.line.clone());
+        let hints = self.memory.watch().filter_map(move |wake| {
+            let (hub, line) = (hub.clone(), line.clone());
+            async move {
+                line.awake().await;
+                let now = hub.now();
+                let lost = hub.weather(|weather| weather.hint_is_lost(line.process, now));
+                (!lost).then_some(wake)
+            }
+        });
+        hints.boxed()
+    }
+
+    fn home(&self) -> watch::Receiver<Home> {
+        self.line.home()
+    }
+
+    fn meta(&self) -> Meta {
+        self.memory.meta()
+    }
+
+    async fn health(&self) -> Result<Health> {
+        self.reach().await?;
+        self.memory.health().await
+    }
+
+    fn stats(&self) -> Stats {
+        self.memory.stats()
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.memory.close().await
+    }
+}
