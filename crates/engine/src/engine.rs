@@ -10,11 +10,11 @@ use crate::timers::Timers;
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, Options, Wants};
 use crate::{claims, clockwork, jobs, query, wakes};
 use futures_util::future::join_all;
-use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
+use onward_core::record::Execution;
 use onward_core::{
-    AfterFailure, Claimed, Class, Command, CommandId, Complete, ExecutionId, Fail, Failure, Fence, IdempotencyKey, Key,
-    Kind, Lane, Millis, Namespace, PartitionId, Payload, PayloadSlot, Policy, Rejection, Renew, Reply, SetLane, Share,
-    Span, Submit, Submitted, TagKey, TagValue, Unclaim, When, codec, limits,
+    AfterFailure, Claimed, Class, Command, CommandId, Complete, ExecutionId, Fail, Failure, Fence, IdempotencyKey,
+    Kind, Lane, Millis, Namespace, PartitionId, Payload, PayloadSlot, Policy, Rejection, Renew, Reply, Share, Span,
+    Submit, Submitted, TagKey, TagValue, Unclaim, When, limits,
 };
 use onward_store::Store;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use uuid::Uuid;
 /// A running engine; clones share it.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What to run.
@@ -275,48 +275,6 @@ impl Engine {
         self.call(fence.execution.partition(), unclaim).await.map(|_| ())
     }
 
-    /// Changes what a lane lets through; answers when every partition has the decision.
-    ///
-    /// # Errors
-    /// A failure of the store, or `contended` when the partitions did not all answer in time.
-    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, settings: LaneSettings) -> Result<u64, Error> {
-        let home = PartitionId::of_gates(namespace, self.shared.partitions);
-        let command = self.command_id();
-        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), settings };
-        let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
-            return Err(Error::Internal("a lane change was answered by something else".into()));
-        };
-        let deadline = self.shared.deadline();
-        loop {
-            let delivered = self.shared.delivered.notified();
-            let master = self.lane(namespace, lane).await?;
-            if master.is_none_or(|master| master.revision > revision || master.owed.is_empty()) {
-                return Ok(revision);
-            }
-            if self.shared.clock.now() >= deadline {
-                return Err(Error::Contended);
-            }
-            let look_again = self.shared.clock.sleep(Span(250));
-            tokio::select! { biased; () = delivered => {}, () = look_again => {} }
-        }
-    }
-
-    /// A lane's settings; nothing when nobody ever changed it.
-    ///
-    /// # Errors
-    /// A failure of the store.
-    pub async fn lane(&self, namespace: &Namespace, lane: &Lane) -> Result<Option<LaneMaster>, Error> {
-        let home = PartitionId::of_gates(namespace, self.shared.partitions);
-        let key = Key::LaneMaster(namespace.clone(), lane.clone());
-        let name = crate::binding::store_key(&key);
-        let rows = self.shared.store.load(crate::binding::partition(home), &[name]).await?;
-        match rows.into_iter().next().flatten().map(|row| codec::decode(&key, &row.body)) {
-            None => Ok(None),
-            Some(Record::LaneMaster(master)) => Ok(Some(master)),
-            Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),
-        }
-    }
-
     /// One execution as it is stored; nothing when there is none.
     ///
     /// # Errors
@@ -374,7 +332,7 @@ impl Engine {
         self.shared.jobs.abort();
     }
 
-    async fn call(&self, partition: PartitionId, command: Command) -> Result<Reply, Error> {
+    pub(crate) async fn call(&self, partition: PartitionId, command: Command) -> Result<Reply, Error> {
         if self.shared.is_stopping() {
             return Err(Error::ShuttingDown);
         }

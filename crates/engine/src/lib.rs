@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod hints;
 mod jobs;
+mod lanes;
 mod metrics;
 mod office;
 mod options;

@@ -91,14 +91,15 @@ impl Partition {
         }
     }
 
+    /// The line in which a task waits.
+    fn line(&mut self, task: &Task) -> &mut VecDeque<Task> {
+        if task.is_background() { &mut self.background } else { &mut self.calls }
+    }
+
     fn sort_in(&mut self, task: Task) {
-        if task.is_background() {
-            self.background.push_back(task)
-        } else {
-            self.calls.push_back(task)
-        }
+        self.line(&task).push_back(task);
         while let Ok(task) = self.inbox.try_recv() {
-            if task.is_background() { self.background.push_back(task) } else { self.calls.push_back(task) }
+            self.line(&task).push_back(task);
         }
     }
 
@@ -271,7 +272,7 @@ impl Partition {
     fn run_again(&mut self, tasks: Vec<Task>) {
         self.depth.fetch_add(tasks.len(), Ordering::Relaxed);
         for task in tasks.into_iter().rev() {
-            if task.is_background() { self.background.push_front(task) } else { self.calls.push_front(task) }
+            self.line(&task).push_front(task);
         }
     }
 
@@ -281,8 +282,8 @@ impl Partition {
         let pause = shared.chance.jittered(pause);
         self.shared.jobs.spawn(async move {
             shared.clock.sleep(pause).await;
-            if let Err((task, error)) = shared.post(id, task) {
-                reply(&shared, task, Err(error));
+            if let Err(refused) = shared.post(id, task) {
+                reply(&shared, refused.task, Err(refused.error));
             }
         });
     }

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
 use crate::{Error, jobs};
-use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Reply, Span, Unclaim};
+use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Rejection, Reply, Span, Unclaim};
 use onward_store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,20 +48,33 @@ pub(crate) struct Way {
     pub(crate) depth: Arc<AtomicUsize>,
 }
 
+/// A task that found no room, with the reason.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) task: Task,
+    pub(crate) error: Error,
+}
+
+impl Refused {
+    fn new(task: Task, error: Error) -> Box<Self> {
+        Box::new(Self { task, error })
+    }
+}
+
 impl Shared {
     /// Puts a task before its partition's loop, or says why it cannot.
-    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), (Task, Error)> {
+    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), Box<Refused>> {
         let Some(way) = self.ways.get(usize::from(partition.0)) else {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
-            return Err((task, Error::Refused(onward_core::Rejection::InvalidArgument { field: "id", why })));
+            return Err(Refused::new(task, Error::Refused(Rejection::InvalidArgument { field: "id", why })));
         };
         let room = if task.is_essential() { QUEUE_MAX + QUEUE_RESERVE } else { QUEUE_MAX };
         if way.depth.load(Ordering::Relaxed) >= room {
             self.metrics.overloaded.add(1);
-            return Err((task, Error::Overloaded { retry_after: Span(100) }));
+            return Err(Refused::new(task, Error::Overloaded { retry_after: Span(100) }));
         }
         way.depth.fetch_add(1, Ordering::Relaxed);
-        way.sender.send(task).map_err(|mpsc::error::SendError(task)| (task, Error::ShuttingDown))
+        way.sender.send(task).map_err(|mpsc::error::SendError(task)| Refused::new(task, Error::ShuttingDown))
     }
 
     /// Sends a command and waits for its answer, which comes after the commit.
@@ -73,7 +86,7 @@ impl Shared {
     pub(crate) async fn call_sealed(&self, partition: PartitionId, command: Command) -> Result<Parcel, Error> {
         let (answer, receiver) = oneshot::channel();
         let task = Task::new(command, Answer::Caller(answer), self.deadline());
-        self.post(partition, task).map_err(|(_, error)| error)?;
+        self.post(partition, task).map_err(|refused| refused.error)?;
         receiver.await.map_err(|_| Error::ShuttingDown)
     }
 
@@ -81,10 +94,9 @@ impl Shared {
     pub(crate) fn give_back(&self, fence: Fence) {
         self.metrics.returned.add(1);
         let command = Command::Unclaim(Unclaim { command: CommandId(self.chance.id()), fence });
-        if let Err((_, error)) =
-            self.post(fence.execution.partition(), Task::new(command, Answer::Nobody, self.deadline()))
-        {
-            tracing::debug!(%error, "a lease that nobody received could not be given back and will run out");
+        let task = Task::new(command, Answer::Nobody, self.deadline());
+        if let Err(refused) = self.post(fence.execution.partition(), task) {
+            tracing::debug!(error = %refused.error, "a lease that nobody received could not be given back and will run out");
         }
     }
 
@@ -99,7 +111,9 @@ impl Shared {
         while let Some(Match { waiter, execution }) = open.pop() {
             let claim = Command::Claim(waiter.wants.claim(execution, LeaseId(self.chance.id())));
             let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
-            if let Err((Task { answer: Answer::Waiter(waiter), .. }, _)) = self.post(execution.partition(), task) {
+            if let Err(refused) = self.post(execution.partition(), task)
+                && let Answer::Waiter(waiter) = refused.task.answer
+            {
                 open.extend(self.board.put_back(waiter));
             }
         }

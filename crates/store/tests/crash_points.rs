@@ -49,7 +49,8 @@ async fn the_same_test_fails_with_syncing_off() {
     let events = trace::record("off", OPERATIONS / 5);
     let found = replay(&events, CUTS / 10).await;
     println!("losses found with syncing off: {} in {} cuts", found.losses.len(), found.boundaries + found.cuts);
-    assert!(!found.losses.is_empty(), "a run without syncs lost nothing: the test cannot see losses");
+    let lost = found.losses.iter().filter(|loss| loss.contains("lost")).count();
+    assert!(lost > 0, "a run without syncs lost nothing: the test cannot see losses");
 }
 
 /// Replays a recording and checks what is left at the end of each sync's reign, and at random places in between.

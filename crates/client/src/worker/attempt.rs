@@ -14,6 +14,19 @@ pub(crate) async fn run(shared: std::sync::Arc<Shared>, claimed: Claimed) {
         let (execution, attempt) = (claimed.fence.execution, claimed.fence.attempt + 1);
         let span = tracing::info_span!("attempt", %execution, kind = %claimed.kind, attempt);
         next = run_one(&shared, claimed).instrument(span).await;
+        if shared.stage() != Stage::Working
+            && let Some(claimed) = next.take()
+        {
+            give_back(&shared, &claimed).await;
+        }
+    }
+}
+
+/// Returns work that arrived when the worker had stopped taking any; nothing of it has run.
+async fn give_back(shared: &Shared, claimed: &Claimed) {
+    let execution = claimed.fence.execution;
+    if let Err(error) = shared.client.engine().unclaim(claimed.fence).await {
+        tracing::warn!(%execution, %error, "unused work could not be given back; its lease will run out");
     }
 }
 

@@ -77,7 +77,11 @@ impl Shared {
 
     /// Whether the end of an attempt should ask for the next execution itself.
     pub(crate) fn refills(&self) -> bool {
-        *self.stage.borrow() == Stage::Working && !self.claiming.load(Ordering::Relaxed)
+        self.stage() == Stage::Working && !self.claiming.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        *self.stage.borrow()
     }
 
     /// Waits until the worker has come to a stage.

@@ -1,0 +1,49 @@
+//! Lanes as operators see them: decide, and wait until every partition knows.
+
+use crate::{Engine, Error, binding};
+use onward_core::record::{LaneMaster, LaneSettings, Record};
+use onward_core::{Command, Key, Lane, Namespace, PartitionId, Rejection, Reply, SetLane, Span, codec};
+
+impl Engine {
+    /// Changes what a lane lets through; answers when every partition has the decision.
+    ///
+    /// # Errors
+    /// A failure of the store, or `contended` when the partitions did not all answer in time.
+    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, settings: LaneSettings) -> Result<u64, Error> {
+        let home = PartitionId::of_gates(namespace, self.shared.partitions);
+        let command = self.command_id();
+        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), settings };
+        let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
+            return Err(Error::Internal("a lane change was answered by something else".into()));
+        };
+        let deadline = self.shared.deadline();
+        loop {
+            let delivered = self.shared.delivered.notified();
+            let master = self.lane(namespace, lane).await?;
+            if master.is_none_or(|master| master.revision > revision || master.owed.is_empty()) {
+                return Ok(revision);
+            }
+            if self.shared.clock.now() >= deadline {
+                return Err(Error::Contended);
+            }
+            let look_again = self.shared.clock.sleep(Span(250));
+            tokio::select! { biased; () = delivered => {}, () = look_again => {} }
+        }
+    }
+
+    /// A lane's settings; nothing when nobody ever changed it.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn lane(&self, namespace: &Namespace, lane: &Lane) -> Result<Option<LaneMaster>, Error> {
+        let home = PartitionId::of_gates(namespace, self.shared.partitions);
+        let key = Key::LaneMaster(namespace.clone(), lane.clone());
+        let name = binding::store_key(&key);
+        let rows = self.shared.store.load(binding::partition(home), &[name]).await?;
+        match rows.into_iter().next().flatten().map(|row| codec::decode(&key, &row.body)) {
+            None => Ok(None),
+            Some(Record::LaneMaster(master)) => Ok(Some(master)),
+            Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),
+        }
+    }
+}
