@@ -4,8 +4,8 @@ use crate::record::{LaneState, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, TTL, claim, due, id, lane, namespace, set_lane, submit};
 use crate::{
-    Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, PayloadSlot, Rejection, Reply, Span, Stop,
-    Submit, View, When, Window, apply, limits,
+    Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, Rejection, Reply, Span, Stop, Submit, View,
+    When, Window, apply, limits,
 };
 use bytes::Bytes;
 
@@ -57,7 +57,7 @@ fn a_refused_command_leaves_its_reads_and_its_neighbours_alone() {
 fn a_later_refusal_does_not_take_an_earlier_write_back() {
     let world = World::new(1);
     let mut view = View::new(HOME, 1);
-    let deep = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
+    let nameless = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
     for absent in [1, 2].map(|n| Key::Execution(id(n))) {
         view.supply(absent, None);
     }
@@ -65,12 +65,12 @@ fn a_later_refusal_does_not_take_an_earlier_write_back() {
     for absent in [class.clone(), Key::LaneCopy(namespace(), lane(), HOME)] {
         view.supply(absent, None);
     }
-    let refused = apply(&mut view, &Command::Submit(Box::new(Submit { input: deep, ..submit(1) })), world.now);
+    let refused =
+        apply(&mut view, &Command::Submit(Box::new(Submit { input: nameless.clone(), ..submit(1) })), world.now);
     assert!(matches!(refused, Err(Stop::Refuse(Rejection::InvalidArgument { field: "payload", .. }))));
     assert_eq!(view.writes().count(), 0, "the class had been written and is not any more");
     apply(&mut view, &Command::Submit(Box::new(submit(1))), world.now).unwrap();
-    let bad = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
-    apply(&mut view, &Command::Submit(Box::new(Submit { input: bad, ..submit(2) })), world.now).unwrap_err();
+    apply(&mut view, &Command::Submit(Box::new(Submit { input: nameless, ..submit(2) })), world.now).unwrap_err();
     let written: Vec<&Key> = view.writes().map(|(key, _)| key).collect();
     assert_eq!(written.len(), 2, "{written:?}");
     assert!(written.contains(&&class) && written.contains(&&Key::Execution(id(1))));
@@ -84,6 +84,8 @@ fn windows_narrow_with_every_command() {
     let late = world.running(submit(2), 11);
     world.submit(Submit { when: When::After(Span(3)), ..submit(3) });
     world.submit(Submit { when: When::After(Span(7)), ..submit(4) });
+    world.submit(Submit { when: When::After(Span(5)), ..submit(5) });
+    let short = world.running(submit(6), 12);
     world.pass(Span(10));
     let mut view = view_of(&world);
     for (command, window) in [
@@ -91,14 +93,32 @@ fn windows_narrow_with_every_command() {
         (make::renew(late, TTL), (Some(7), Some(TTL.0 - 10))),
         (make::complete(50, long), (Some(7), Some(TTL.0 - 5_010))),
         (due(id(4)), (Some(3), Some(TTL.0 - 5_010))),
+        (due(id(5)), (Some(3), Some(TTL.0 - 5_010))),
+        (make::renew(short, TTL), (Some(3), Some(TTL.0 - 5_010))),
     ] {
-        view.supply(Key::Execution(id(9)), None);
         apply(&mut view, &command, world.now).unwrap();
         let (before, after) = window;
         let not_before = before.map(|ago| world.now - Span(ago));
         let not_after = after.map(|ahead| world.now + Span(ahead));
         assert_eq!(view.window(), Window { not_before, not_after }, "{}", command.name());
     }
+}
+
+#[test]
+fn what_a_broken_rule_did_is_taken_back() {
+    let mut world = World::new(1);
+    world.submit(submit(1));
+    world.lane_is(LaneState::Open);
+    let mut view = view_of(&world);
+    apply(&mut view, &Command::Claim(claim(id(1), 10)), world.now).unwrap();
+    let (told, written) = (view.events().len(), view.writes().count());
+    view.supply(Key::Execution(id(2)), None);
+    apply(&mut view, &Command::Submit(Box::new(submit(2))), world.now).unwrap();
+    view.abandon();
+    assert_eq!((view.events().len(), view.writes().count()), (told, written), "only the newest command is undone");
+    assert!(view.step().writes.is_empty() && view.step().reads.contains(&Key::Execution(id(2))));
+    apply(&mut view, &Command::Submit(Box::new(submit(2))), world.now).unwrap();
+    assert_eq!(view.events().len(), told + 1);
 }
 
 /// Every kind of command, in a world where each is accepted or at least gets to its end.
@@ -194,10 +214,4 @@ fn records_that_cannot_be_read_stop_every_rule_and_stay() {
             }
         }
     }
-}
-
-#[test]
-fn a_payload_slot_is_part_of_no_other_key() {
-    let keys = [Key::Payload(id(1), PayloadSlot::Input), Key::Payload(id(1), PayloadSlot::Result)];
-    assert!(keys.iter().all(|key| key.to_string().starts_with(&id(1).to_string())));
 }

@@ -1,12 +1,12 @@
 //! The invariants that are checked after every command of a random run, each by a function of its own.
 
+mod work;
+
 use crate::history::{History, Story};
 use crate::world::vector::{derived, legal, vector, violations};
 use crate::world::{Done, World};
-use onward_core::record::{
-    AttemptEnd, AttemptKind, EndedAttempt, Execution, Held, Outcome, Readiness, Record, State, Waiting,
-};
-use onward_core::{AfterFailure, Command, ExecutionId, Fence, Key, Millis, Payload, PayloadSlot, Reply, index, limits};
+use onward_core::record::{EndedAttempt, Execution, Outcome, Readiness, Record, State, Waiting};
+use onward_core::{Command, ExecutionId, Fence, Key, Millis, index};
 
 /// One command and what it did.
 pub(crate) struct Change<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct Change<'a> {
 type Check = fn(&Change<'_>);
 
 /// All of them by name; `coverage` says which invariant each one guards.
-pub(crate) const CHECKS: [(&str, Check); 17] = [
+pub(crate) const CHECKS: [(&str, Check); 18] = [
     ("what_never_changes", what_never_changes),
     ("vectors", vectors),
     ("phases", phases),
@@ -28,16 +28,17 @@ pub(crate) const CHECKS: [(&str, Check); 17] = [
     ("places", places),
     ("entries", entries),
     ("ranks", ranks),
-    ("leases", leases),
-    ("fences", fences),
-    ("renewals", renewals),
-    ("attempts", attempts),
-    ("ended_attempts", ended_attempts),
-    ("attempt_kinds", attempt_kinds),
-    ("counters", counters),
-    ("retries", retries),
-    ("ends", ends),
-    ("payloads", payloads),
+    ("leases", work::leases),
+    ("fences", work::fences),
+    ("windows", work::windows),
+    ("renewals", work::renewals),
+    ("attempts", work::attempts),
+    ("ended_attempts", work::ended_attempts),
+    ("attempt_kinds", work::attempt_kinds),
+    ("counters", work::counters),
+    ("retries", work::retries),
+    ("ends", work::ends),
+    ("payloads", work::payloads),
 ];
 
 impl<'a> Change<'a> {
@@ -211,166 +212,5 @@ fn ranks(change: &Change<'_>) {
         if let Some(before) = before.filter(|before| before.queued_at.is_some()) {
             assert_eq!(execution.ready_rank(), before.ready_rank(), "a place once taken is kept");
         }
-    }
-}
-
-fn leases(change: &Change<'_>) {
-    for (before, execution) in change.executions() {
-        let issued = &change.story(execution.id).leases;
-        let epochs: Vec<u64> = issued.iter().map(|(epoch, _)| *epoch).collect();
-        assert!(epochs.iter().copied().eq(1..=execution.epoch), "epochs are 1, 2, 3, …: {epochs:?}");
-        assert!(issued.windows(2).all(|pair| pair[0].1 != pair[1].1), "a lease was given out twice in a row");
-        assert!(before.is_none_or(|before| before.epoch <= execution.epoch));
-        if let State::Active(active) = &execution.state {
-            assert_eq!(active.lease.epoch, execution.epoch);
-            assert!(active.lease.expires_at > execution.changed_at);
-        }
-    }
-}
-
-fn fences(change: &Change<'_>) {
-    let Some(fence) = change.fence() else { return };
-    if change.done.step.writes.is_empty() {
-        return;
-    }
-    let Some(before) = change.before.find(fence.execution) else { panic!("nothing there was changed") };
-    let State::Active(active) = &before.state else { panic!("a fenced call changed {before:?}") };
-    let shown = (fence.lease, fence.epoch, fence.attempt);
-    assert_eq!(shown, (active.lease.id, active.lease.epoch, active.attempt.index), "another lease's call was accepted");
-    let now = change.before.now.max(before.changed_at);
-    assert!(now < active.lease.expires_at, "accepted under a dead lease");
-    assert!(change.done.window.not_after.is_some_and(|end| end <= active.lease.expires_at));
-}
-
-fn renewals(change: &Change<'_>) {
-    let (Command::Renew(renew), Ok(Reply::Renewed { expires_at })) = (change.command, &change.done.result) else {
-        return;
-    };
-    let before = change.before.find(renew.fence.execution).unwrap();
-    let after = change.after.find(renew.fence.execution).unwrap();
-    let (State::Active(old), State::Active(new)) = (&before.state, &after.state) else { panic!("{after:?}") };
-    assert!(new.lease.expires_at >= old.lease.expires_at && new.lease.expires_at == *expires_at);
-    let mut same = before.clone();
-    let mut active = old.clone();
-    active.lease.expires_at = *expires_at;
-    same.state = State::Active(active);
-    same.changed_at = after.changed_at;
-    assert_eq!(&same, after, "a renewal changes the end of the lease and nothing else");
-}
-
-fn attempts(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let ended = change.ended(execution);
-        let running = match &execution.state {
-            State::Active(active) => Some(active.attempt.index),
-            State::Waiting(_) | State::Finished(_) => None,
-        };
-        let indexes: Vec<u32> = ended.iter().map(|attempt| attempt.index).chain(running).collect();
-        assert!(indexes.iter().copied().eq(0..execution.attempts), "attempts without gaps: {indexes:?}");
-        let finished = matches!(execution.state, State::Finished(_));
-        assert!(!finished || execution.last.is_some(), "an execution ends with an attempt that has ended");
-        assert_eq!(running.is_some(), matches!(execution.state, State::Active(_)));
-        assert!(running.is_none() || execution.last.is_none(), "the attempt before has become a record");
-    }
-}
-
-fn ended_attempts(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let story = change.story(execution.id);
-        for attempt in change.ended(execution) {
-            assert_eq!(Some(attempt), story.ended.get(&attempt.index), "an ended attempt never changes");
-            assert!(attempt.started_at <= attempt.ended_at);
-        }
-    }
-}
-
-fn attempt_kinds(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let ended = change.ended(execution);
-        let running = match &execution.state {
-            State::Active(active) => Some(active.attempt.kind),
-            State::Waiting(waiting) => Some(waiting.next),
-            State::Finished(_) => None,
-        };
-        let kinds: Vec<AttemptKind> = ended.iter().map(|attempt| attempt.kind).chain(running).collect();
-        assert_eq!(kinds.first(), Some(&AttemptKind::Initial));
-        for (attempt, next) in ended.iter().zip(&kinds[1..]) {
-            let expected = match &attempt.end {
-                AttemptEnd::Failed { retry_at: Some(_), .. } => AttemptKind::Retry,
-                AttemptEnd::Interrupted => AttemptKind::Reclaim,
-                AttemptEnd::Returned => attempt.kind,
-                AttemptEnd::Succeeded | AttemptEnd::Failed { retry_at: None, .. } => {
-                    panic!("an attempt followed {attempt:?}")
-                }
-            };
-            assert_eq!(*next, expected, "after {attempt:?}");
-        }
-    }
-}
-
-fn counters(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let ended = change.ended(execution);
-        let finished = matches!(execution.state, State::Finished(_));
-        let followed = if finished { &ended[..ended.len() - 1] } else { &ended[..] };
-        let retried = followed.iter().filter(|attempt| matches!(attempt.end, AttemptEnd::Failed { .. })).count();
-        let lost = followed.iter().filter(|attempt| attempt.end == AttemptEnd::Interrupted).count();
-        assert_eq!((retried, lost), (execution.retries as usize, execution.reclaims as usize));
-        assert!(execution.retries <= execution.policy.retry.max_retries);
-        assert!(execution.reclaims <= limits::RECLAIMS_MAX && execution.reclaims_in_a_row <= execution.reclaims);
-    }
-}
-
-fn retries(change: &Change<'_>) {
-    let (Command::Fail(fail), Ok(Reply::Failed(after))) = (change.command, &change.done.result) else { return };
-    let before = change.before.find(fail.fence.execution).unwrap();
-    if change.done.step.writes.is_empty() {
-        return;
-    }
-    let retry = &before.policy.retry;
-    let now = change.before.now.max(before.changed_at);
-    let left = before.retries < retry.max_retries && retry.covers(&fail.failure.category);
-    let expected = match left {
-        true => AfterFailure::RetryAt(now + retry.backoff.pause(before.retries, fail.seed)),
-        false => AfterFailure::Finished,
-    };
-    assert_eq!(*after, expected);
-}
-
-fn ends(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let told = change.story(execution.id).ends_told;
-        let finished = matches!(execution.state, State::Finished(_));
-        assert_eq!(told, usize::from(finished), "one end, told once");
-    }
-    let written = change.changed().count();
-    let told = change.done.events.iter().filter(|event| event.execution.is_some()).count();
-    let silent = matches!(change.command, Command::Renew(_));
-    assert_eq!(told, if silent { 0 } else { written }, "one event per transition");
-}
-
-fn payloads(change: &Change<'_>) {
-    for (_, execution) in change.executions() {
-        let story = change.story(execution.id);
-        let input = Some(&execution.input);
-        let slots = [
-            (PayloadSlot::Input, input, &story.input),
-            (PayloadSlot::Result, execution.result.as_ref(), &story.result),
-        ];
-        for (slot, held, given) in slots {
-            let stored = change.after.record(&Key::Payload(execution.id, slot));
-            assert_eq!(held.map(|held| read(held, stored)), *given, "{slot:?} of {}", execution.id);
-        }
-    }
-}
-
-fn read(held: &Held, stored: Option<&Record>) -> Payload {
-    match (held, stored) {
-        (Held::Json(json), None) => Payload::json(json.as_str()).unwrap(),
-        (Held::Beside { content_type, bytes }, Some(Record::Payload(stored))) => {
-            assert_eq!(*bytes, stored.len() as u64);
-            Payload::bytes(content_type, stored.clone()).unwrap()
-        }
-        other => panic!("{other:?}"),
     }
 }
