@@ -4,6 +4,9 @@ use crate::{Key, Millis, Partition, Record, Version};
 use bytes::Bytes;
 
 /// Checks first, then writes, all or nothing, on one partition.
+///
+/// The window is checked first, then the expectations; then it deletes, puts, appends, adds events and trims, in that
+/// order. No key may be written twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// Where all of its keys live.
@@ -57,12 +60,12 @@ impl Batch {
     }
 }
 
-/// One entry for a log.
+/// One entry for a log, whose owner must be expected and must exist after the batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
     /// The record that owns the log.
     pub log: Key,
-    /// Assigned by the caller from a counter in that record.
+    /// Assigned by the caller from a counter in that record, from 1 to `limits::SEQ_MAX`.
     pub seq: u64,
     /// What it says.
     pub body: Bytes,
@@ -71,7 +74,7 @@ pub struct Append {
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trim {
-    /// Entries of a log with a sequence up to and including this one.
+    /// Entries of a log with a sequence up to and including this one; its owner must be expected.
     Log {
         /// The record that owns the log.
         log: Key,

@@ -5,6 +5,7 @@ use crate::{Batch, Error, ErrorKind, Key, Partition, Record, Result, Trim};
 
 /// A batch that keeps the contract, with the place of each written key among its expectations.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "sqlite"), allow(dead_code))] // The reference store looks its records up by key.
 pub(crate) struct Plan {
     pub(crate) batch: Batch,
     /// For each record to put, the index of its key in `expect`.
@@ -144,8 +145,10 @@ fn logs(batch: &Batch, expected: &Expected<'_>, put_at: &[usize], delete_at: &[u
         if !owned {
             return Err(invalid(format!("the log of {} would have no record to own it", append.log)));
         }
-        if append.seq > SEQ_MAX {
-            return Err(invalid(format!("sequence {} of the log of {} is over {SEQ_MAX}", append.seq, append.log)));
+        // A read asks for what is above a sequence, so that nobody could ever read entry zero.
+        if append.seq == 0 || append.seq > SEQ_MAX {
+            let (seq, log) = (append.seq, &append.log);
+            return Err(invalid(format!("sequence {seq} of the log of {log} is not between 1 and {SEQ_MAX}")));
         }
     }
     for trim in &batch.trim {

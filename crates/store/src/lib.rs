@@ -4,7 +4,7 @@
 //! (append-only, each owned by a record) and one **feed** per partition. Its single write is an atomic, conditional
 //! [`Batch`] on one partition. It knows keys, bytes, versions and ranks, and nothing about what they mean.
 //!
-//! The contract, which [`conformance`] checks on every store:
+//! The contract, which the module `conformance` checks on every store:
 //!
 //! 1. All of a batch's expectations hold and all its writes happen, or none do. A conflict is an answer, not an error.
 //! 2. A key belongs to one partition for ever; asking for it in another is [`ErrorKind::Invalid`].

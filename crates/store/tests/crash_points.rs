@@ -5,6 +5,8 @@
 //! that disk would show them, opened with the real store and checked. The same procedure must find losses when the
 //! child runs with syncing off, or it would prove nothing.
 
+#![cfg(all(feature = "sqlite", target_os = "linux"))]
+
 #[path = "crash_points/check.rs"]
 mod check;
 #[path = "crash_points/disk.rs"]

@@ -2,6 +2,8 @@
 //!
 //! Disk faults are injected into the system calls of a child process with `strace`.
 
+#![cfg(all(feature = "sqlite", target_os = "linux"))]
+
 use onward_store::sqlite::{self, Options};
 use onward_store::{Home, Key, Partition, Store};
 use std::io::{BufRead, BufReader, Write};
@@ -173,26 +175,28 @@ async fn ownership_moves_when_the_owner_is_killed() {
     let mut hints = store.watch();
     holder.commit("from/child");
     let hint = futures_util::StreamExt::next(&mut hints);
-    within_seconds(10, hint).await.expect("a hint from another process");
+    within_seconds(20, hint).await.expect("a hint from another process");
     let found = store.load(Partition(0), &[Key::new("from/child")]).await.expect("the store loads");
     assert!(found[0].is_some());
 
     holder.child.kill().expect("the owner is killed");
     holder.child.wait().expect("the owner is gone");
-    within_seconds(5, home.wait_for(|home| *home == Home::Everywhere)).await.expect("ownership moves");
+    within_seconds(20, home.wait_for(|home| *home == Home::Everywhere)).await.expect("ownership moves");
     let found = store.load(Partition(0), &[Key::new("from/child")]).await.expect("the store loads");
     assert!(found[0].is_some(), "what the dead owner committed stays");
 }
 
 #[tokio::test]
-#[allow(clippy::disallowed_methods)] // Doing nothing takes real time.
+#[allow(clippy::disallowed_methods)]
 async fn an_idle_store_costs_no_processor_time() {
     let place = tempfile::tempdir().expect("a directory");
     let mut holder = Holder::start(&place.path().join("idle.db"));
     assert_eq!(holder.line(), "home Everywhere");
     holder.commit("one");
+    // not synchronisation: the looks that follow a commit end within this time, and idling takes real time.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let before = holder.ticks();
+    // not synchronisation: this is the span that is measured.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let used = holder.ticks() - before;
     assert!(used <= 1, "an idle store used {used} ticks in three seconds");

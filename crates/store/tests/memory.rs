@@ -29,3 +29,8 @@ async fn fresh() -> InMemory {
 }
 
 onward_store::conformance_tests!(fresh);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_suite_runs_in_one_go() {
+    onward_store::conformance::run(fresh).await;
+}

@@ -1,5 +1,7 @@
 //! Whether the SQLite store passes the suite.
 
+#![cfg(feature = "sqlite")]
+
 use async_trait::async_trait;
 use onward_store::conformance::{Hand, Subject};
 use onward_store::sqlite::{self, Options};

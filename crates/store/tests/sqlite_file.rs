@@ -1,5 +1,7 @@
 //! What only a store in a file can get wrong: what it refuses to open, what the shell sees, and who owns it.
 
+#![cfg(feature = "sqlite")]
+
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use onward_store::sqlite::{self, Options, Sqlite};
@@ -36,12 +38,13 @@ async fn put(store: &dyn Store, name: &str, body: impl Into<Bytes>) -> onward_st
     store.commit(vec![batch]).await
 }
 
-#[allow(clippy::disallowed_methods)] // Threads and other handles move in real time only.
+#[allow(clippy::disallowed_methods)]
 async fn pause(milliseconds: u64) {
+    // not synchronisation: nothing is to happen in this time, and that can only be waited for.
     tokio::time::sleep(Duration::from_millis(milliseconds)).await;
 }
 
-#[allow(clippy::disallowed_methods)] // See above.
+#[allow(clippy::disallowed_methods)] // Other handles move in real time only.
 async fn within_seconds<F: Future>(seconds: u64, future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
 }
@@ -128,6 +131,41 @@ async fn a_missing_directory_is_named_with_a_hint() {
     assert!(error.to_string().contains("mkdir -p"), "{error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_may_make_the_same_store_at_once() {
+    for round in 0..5 {
+        let (_place, database) = place();
+        let opening: Vec<_> =
+            (0..8).map(|_| tokio::spawn(sqlite::open(database.clone(), Options::default()))).collect();
+        let mut stores = Vec::new();
+        for store in opening {
+            stores.push(store.await.expect("no panic").unwrap_or_else(|error| panic!("round {round}: {error}")));
+        }
+        assert!(stores.iter().all(|store| store.meta() == stores[0].meta()), "it is one store");
+        let owners = stores.iter().filter(|store| *store.home().borrow() == Home::Everywhere).count();
+        assert_eq!(owners, 1);
+    }
+}
+
+#[tokio::test]
+async fn every_name_of_a_file_leads_to_the_same_store() {
+    let (place, database) = place();
+    let link = place.path().join("link.db");
+    let (first, _) = (open(&database).await, std::os::unix::fs::symlink(&database, &link).expect("a link"));
+    let second = open(&link).await;
+    assert_eq!(first.meta(), second.meta());
+    assert_eq!((*first.home().borrow(), *second.home().borrow()), (Home::Everywhere, Home::Nowhere));
+    put(&second, "through the link", "1").await.expect("committed");
+    let found = first.load(Partition(0), &[Key::new("through the link")]).await.expect("the store loads");
+    assert!(found[0].is_some());
+    for odd in [":memory:", "file:x?mode=memory", "with space?and#signs%20"] {
+        let path = place.path().join(odd);
+        open(&path).await.close().await.expect("it closes");
+        assert!(path.exists(), "{odd} is a file like any other");
+    }
+    assert_eq!(refused(Path::new(""), Options::default()).await.kind(), ErrorKind::Unsuitable);
+}
+
 #[tokio::test]
 async fn the_shell_sees_text_and_views() {
     let (_place, database) = place();
@@ -183,7 +221,7 @@ async fn ownership_moves_when_the_owner_closes_or_is_dropped() {
     let (mut second_home, mut third_home) = (second.home(), third.home());
     first.close().await.expect("the owner closes");
     assert_eq!(*first.home().borrow(), Home::Nowhere);
-    let heir = within_seconds(5, async {
+    let heir = within_seconds(20, async {
         tokio::select! {
             _ = second_home.wait_for(|home| *home == Home::Everywhere) => 2,
             _ = third_home.wait_for(|home| *home == Home::Everywhere) => 3,
@@ -194,7 +232,7 @@ async fn ownership_moves_when_the_owner_closes_or_is_dropped() {
     assert_eq!(*waiting.borrow(), Home::Nowhere, "there is one owner at a time");
     // The stores that are left move out of their names, so that dropping the owner is all that happens.
     drop(owner);
-    within_seconds(5, waiting.wait_for(|home| *home == Home::Everywhere)).await.expect("ownership moves again");
+    within_seconds(20, waiting.wait_for(|home| *home == Home::Everywhere)).await.expect("ownership moves again");
 }
 
 #[tokio::test]
@@ -228,7 +266,7 @@ async fn a_busy_process_does_not_starve_another() {
         }));
     }
     for at in 0..20 {
-        within_seconds(2, put(&other, &format!("other/{at}"), "1")).await.expect("committed in between");
+        within_seconds(5, put(&other, &format!("other/{at}"), "1")).await.expect("committed in between");
     }
     stop.store(true, Ordering::Relaxed);
     let mut made = 0;

@@ -1,7 +1,7 @@
 //! Whether a batch is all or nothing, and whether versions decide.
 
 use super::Subject;
-use super::kit::{P, attempt, commit, delete, dues, entry, feed, fresh, key, list, load, log, put, putting, record};
+use super::kit::{P, commit, delete, dues, entry, feed, fresh, key, list, load, log, outcome_of, put, putting, record};
 use crate::{Append, Batch, Outcome, Record, Store, Version};
 use bytes::Bytes;
 
@@ -47,7 +47,7 @@ pub async fn a_conflict_writes_nothing_and_returns_what_is_there(subject: &impl 
     batch.expect.push((key("missing"), Some(fresh())));
     batch.append.push(Append { log: key("fine"), seq: 1, body: Bytes::from("line") });
     batch.events.push(Bytes::from("event"));
-    let outcome = attempt(&*store, batch).await;
+    let outcome = outcome_of(&*store, batch).await;
     let Outcome::Conflict { current, .. } = outcome else { panic!("a stale batch was {outcome:?}") };
     assert_eq!(current, [(key("there"), Some(there.clone())), (key("missing"), None)]);
 
@@ -70,10 +70,10 @@ pub async fn absent_keys_can_be_expected(subject: &impl Subject) {
         batch
     };
     commit(&*store, expecting(None)).await;
-    let outcome = attempt(&*store, expecting(Some(fresh()))).await;
+    let outcome = outcome_of(&*store, expecting(Some(fresh()))).await;
     assert!(matches!(&outcome, Outcome::Conflict { current, .. } if current == &[(key("a"), None)]), "{outcome:?}");
     let version = put(&*store, P, vec![record("a", "1")]).await;
-    assert!(matches!(attempt(&*store, expecting(None)).await, Outcome::Conflict { .. }));
+    assert!(matches!(outcome_of(&*store, expecting(None)).await, Outcome::Conflict { .. }));
     commit(&*store, expecting(Some(version))).await;
 }
 
@@ -86,7 +86,7 @@ pub async fn a_record_made_again_is_not_mistaken_for_the_old_one(subject: &impl 
     assert_ne!(old, new);
     let mut batch = Batch::new(P, fresh());
     batch.expect.push((key("a"), Some(old)));
-    let outcome = attempt(&*store, batch).await;
+    let outcome = outcome_of(&*store, batch).await;
     let Outcome::Conflict { current, .. } = outcome else { panic!("the old version still counts: {outcome:?}") };
     assert_eq!(current[0].1.as_ref().map(|record| record.version), Some(new));
 }
@@ -216,7 +216,7 @@ pub async fn no_update_is_lost_between_racing_writers(subject: &impl Subject) {
                 let mut batch = Batch::new(P, fresh());
                 batch.expect.push((key("sum"), Some(now.version)));
                 batch.put.push(Record { version: batch.id, ..record("sum", &(sum + 1).to_string()) });
-                if matches!(attempt(&*store, batch).await, Outcome::Committed { .. }) {
+                if matches!(outcome_of(&*store, batch).await, Outcome::Committed { .. }) {
                     added += 1;
                 }
             }

@@ -95,12 +95,12 @@ pub(super) async fn delete(store: &dyn Store, partition: Partition, name: &str) 
 
 /// Commits one batch that must succeed.
 pub(super) async fn commit(store: &dyn Store, batch: Batch) {
-    let outcome = attempt(store, batch).await;
+    let outcome = outcome_of(store, batch).await;
     assert!(matches!(outcome, Outcome::Committed { .. }), "not committed: {outcome:?}");
 }
 
 /// Commits one batch and returns what came of it.
-pub(super) async fn attempt(store: &dyn Store, batch: Batch) -> Outcome {
+pub(super) async fn outcome_of(store: &dyn Store, batch: Batch) -> Outcome {
     let mut outcomes = store.commit(vec![batch]).await.expect("the store takes the batch");
     assert_eq!(outcomes.len(), 1);
     outcomes.remove(0)
@@ -139,14 +139,14 @@ pub(super) async fn feed(store: &dyn Store) -> Vec<Event> {
     store.read_feed(&Cursor::start(), 100_000).await.expect("the store reads feeds").events
 }
 
-/// Waits at most ten seconds, far longer than anything here takes on a working store.
+/// Waits at most thirty seconds, far longer than anything here takes on a working store.
 pub(super) async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     #[allow(clippy::disallowed_methods)]
     // A check of hints has to give up at some time, and only real time passes here.
-    let waited = tokio::time::timeout(Duration::from_secs(10), future).await;
+    let waited = tokio::time::timeout(Duration::from_secs(30), future).await;
     match waited {
         Ok(output) => output,
-        Err(_) => panic!("{what} did not happen within ten seconds"),
+        Err(_) => panic!("{what} did not happen within thirty seconds"),
     }
 }
 

@@ -80,6 +80,7 @@ async fn logs_are_checked(store: &dyn Store) {
     unexpected.expect.clear();
     refused(store, "a log of an unexpected record", unexpected).await;
     refused(store, "a sequence no store can hold", logging(Some(fresh()), SEQ_MAX + 1)).await;
+    refused(store, "a sequence nobody can read", logging(Some(fresh()), 0)).await;
     let mut trimmed = Batch::new(P, fresh());
     trimmed.trim.push(Trim::Log { log: key("a"), through: 1 });
     refused(store, "a trimmed log of an unexpected record", trimmed).await;

@@ -95,7 +95,7 @@ macro_rules! conformance_tests {
 macro_rules! conformance_tests_each {
     ($make:path; $($group:ident :: $check:ident,)*) => {
         $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            #[tokio::test(flavor = "multi_thread")]
             async fn $check() {
                 let subject = $make().await;
                 $crate::conformance::$group::$check(&subject).await;

@@ -119,7 +119,7 @@ impl Pair {
         }
         if owned && chance.once_in(2) {
             self.seq += 1;
-            let seq = if chance.once_in(4) { chance.next() % self.seq } else { self.seq };
+            let seq = if chance.once_in(4) { 1 + chance.next() % self.seq } else { self.seq };
             batch.append.push(Append { log: name.clone(), seq, body: random_body(chance) });
         }
         if chance.once_in(8) {

@@ -1,14 +1,14 @@
 //! Whether a batch is written only while the store's own clock is in its window.
 
 use super::Subject;
-use super::kit::{P, attempt, fresh, key, load, putting, record};
+use super::kit::{P, fresh, key, load, outcome_of, putting, record};
 use crate::{Batch, Millis, Outcome, Window};
 
 /// Far windows are told from near ones, whatever clock the store has, and every answer carries its time.
 pub async fn outside_is_judged_by_the_stores_clock(subject: &impl Subject) {
     const HOUR: Millis = 3_600_000;
     let store = subject.open().await;
-    let now = match attempt(&*store, Batch::new(P, fresh())).await {
+    let now = match outcome_of(&*store, Batch::new(P, fresh())).await {
         Outcome::Committed { now } => now,
         other => panic!("an empty batch was {other:?}"),
     };
@@ -25,7 +25,7 @@ pub async fn outside_is_judged_by_the_stores_clock(subject: &impl Subject) {
         let name = format!("record/{at}");
         let mut batch = putting(&*store, P, vec![record(&name, "1")]).await;
         batch.window = Window { not_before, not_after };
-        let outcome = attempt(&*store, batch).await;
+        let outcome = outcome_of(&*store, batch).await;
         let (Outcome::Committed { now: seen } | Outcome::Outside { now: seen } | Outcome::Conflict { now: seen, .. }) =
             outcome;
         assert!(seen >= now && seen < now + HOUR, "case {at} was answered at {seen}, long after {now}");
@@ -46,11 +46,11 @@ pub async fn the_edges_are_exact(subject: &impl Subject) {
         let mut batch = putting(&*store, P, vec![record("a", "1")]).await;
         batch.window = Window { not_before: Some(5_000), not_after: Some(6_000) };
         let expected = if inside { Outcome::Committed { now } } else { Outcome::Outside { now } };
-        assert_eq!(attempt(&*store, batch).await, expected);
+        assert_eq!(outcome_of(&*store, batch).await, expected);
         let mut stale = Batch::new(P, fresh());
         stale.expect.push((key("a"), Some(fresh())));
         stale.window = Window { not_before: Some(5_000), not_after: Some(6_000) };
-        let outcome = attempt(&*store, stale).await;
+        let outcome = outcome_of(&*store, stale).await;
         assert_eq!(matches!(outcome, Outcome::Conflict { .. }), inside, "at {now}: {outcome:?}");
     }
 }

@@ -13,8 +13,8 @@ pub(super) enum Stop {
     Caller(Error),
     /// SQLite failed; the whole transaction must be rolled back.
     Sqlite(rusqlite::Error),
-    /// What is stored makes no sense; the whole transaction must be rolled back.
-    Stored(Error),
+    /// The transaction cannot go on for another reason and must be rolled back.
+    Failed(Error),
 }
 
 impl From<rusqlite::Error> for Stop {
@@ -131,15 +131,15 @@ impl<'c> Tables<'c> {
         if found != partition {
             return Err(Stop::Caller(check::elsewhere(key, partition, found)));
         }
-        let version = version(row.get_ref(1)?).map_err(Stop::Stored)?;
-        let due = query::due_of(row, 2).map_err(Stop::Stored)?;
+        let version = version(row.get_ref(1)?).map_err(Stop::Failed)?;
+        let due = query::due_of(row, 2).map_err(Stop::Failed)?;
         Ok(Some(Held { version, due, entries: row.get(3)? }))
     }
 
     fn conflict(&self, plan: &Plan, failed: &[usize], now: Millis) -> Result<Outcome, Stop> {
         let read = |at: &usize| {
             let key = &plan.batch.expect[*at].0;
-            let record = query::record(self.conn, plan.batch.partition, key).map_err(Stop::Stored)?;
+            let record = query::record(self.conn, plan.batch.partition, key).map_err(Stop::Failed)?;
             Ok((key.clone(), record))
         };
         let current = failed.iter().map(read).collect::<Result<Vec<_>, Stop>>()?;
@@ -181,7 +181,7 @@ impl<'c> Tables<'c> {
         let key = record.key.as_str();
         let mut old = Vec::with_capacity(record.entries.len());
         for line in entry_lines(lines) {
-            let (rank, name) = line.map_err(Stop::Stored)?;
+            let (rank, name) = line.map_err(Stop::Failed)?;
             if !record.entries.iter().any(|entry| entry.rank == rank && entry.name.as_str() == name) {
                 self.unlist(name, rank, key)?;
                 cost.entry(name, &record.key);
@@ -201,7 +201,7 @@ impl<'c> Tables<'c> {
         self.delete.execute([key.as_str()])?;
         cost.removed(key);
         for line in entry_lines(&old.entries) {
-            let (rank, name) = line.map_err(Stop::Stored)?;
+            let (rank, name) = line.map_err(Stop::Failed)?;
             self.unlist(name, rank, key.as_str())?;
             cost.entry(name, key);
         }

@@ -4,20 +4,17 @@
 //! starts again from its beginning when every page was copied, so the writer copies the short rest between two groups.
 //! Only the writer ever restarts the WAL: a restart by another connection would empty its page cache.
 
-use super::schema::BUSY_WAIT;
+use super::turn;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The WAL grows to this many pages before they are copied: 4 MiB.
 const COPY_AT_PAGES: u32 = 1024;
 /// With this many pages the writer waits for readers to leave, so that the WAL does not grow for ever: 64 MiB.
 const FORCE_AT_PAGES: u32 = 16 * 1024;
-/// How long it waits; commits wait with it.
-const FORCE_WAIT: Duration = Duration::from_millis(50);
 /// A rest this short is left to the writer.
 const REST_PAGES: u32 = 128;
 /// The copying thread gives up after so many rounds and leaves a longer rest.
@@ -61,7 +58,12 @@ impl Checkpoints {
             self.next_at = COPY_AT_PAGES;
         }
         if self.finish.swap(false, Ordering::Acquire) && pages >= COPY_AT_PAGES {
-            log_failure(if pages > FORCE_AT_PAGES { force(writer) } else { checkpoint(writer, "PASSIVE") });
+            log_failure(if pages > FORCE_AT_PAGES {
+                // Commits wait with it, so a reader that stays is not waited for long.
+                turn::impatiently(|| checkpoint(writer, "RESTART"))
+            } else {
+                checkpoint(writer, "PASSIVE")
+            });
         } else if pages >= self.next_at && self.start.try_send(()).is_ok() {
             // A reader that stays can keep the WAL from starting again; asking on every commit would not help.
             self.next_at = pages + COPY_AT_PAGES;
@@ -94,14 +96,6 @@ fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<u32> {
     conn.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         row.get::<_, i64>(2).map(|copied| u32::try_from(copied).unwrap_or(0))
     })
-}
-
-/// Waits a moment for readers to leave the WAL, so that it can start again.
-fn force(writer: &Connection) -> rusqlite::Result<u32> {
-    writer.busy_timeout(FORCE_WAIT)?;
-    let copied = checkpoint(writer, "RESTART");
-    writer.busy_timeout(BUSY_WAIT)?;
-    copied
 }
 
 /// A checkpoint that fails loses nothing: the pages stay in the WAL and the next one copies them.

@@ -21,7 +21,7 @@ pub(super) fn rolled_back(error: rusqlite::Error) -> Error {
     translate(error).unwritten()
 }
 
-/// Whether the file may no longer hold what the page cache claims, so that going on could acknowledge what is lost.
+/// Whether the page cache may claim what the file does not hold, so that going on could acknowledge what is lost.
 pub(super) fn is_fatal(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error();
     code.is_some_and(|code| code.code == ErrorCode::SystemIoFailure && code.extended_code != SHM_SIZE)

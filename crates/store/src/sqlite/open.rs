@@ -4,8 +4,8 @@ use super::checkpoint::Checkpoints;
 use super::owner::Owner;
 use super::reader::Readers;
 use super::schema::{self, Mark};
-use super::turn::Turn;
-use super::writer::Request;
+use super::turn::{self, Turn};
+use super::writer::{Companions, Request};
 use super::{Options, Shared, Sqlite, fault, place, watch, writer};
 use crate::limits::PARTITIONS_MAX;
 use crate::{Error, ErrorKind, Meta, Result};
@@ -23,7 +23,7 @@ const REQUESTS_WAITING_MAX: usize = 4096;
 /// Opens or makes a store; blocks.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
     let wanted = wanted_partitions(options)?;
-    place::check(path)?;
+    let path = &place::resolve(path)?;
     examine(path)?;
     let writer = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
     if matches!(schema::mark(&writer).map_err(fault::reading)?, Mark::Empty) {
@@ -68,27 +68,26 @@ fn start_threads(
     shared: &Arc<Shared>,
 ) -> Result<Vec<JoinHandle<()>>> {
     let failed = |error: std::io::Error| fault::system("cannot start a thread", error);
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    let mut companions = Companions { readers: Arc::clone(readers), threads: Vec::new() };
     for _ in 0..READERS {
         let conn = connect(path, OpenFlags::empty())?;
         schema::tune_reader(&conn).map_err(fault::reading)?;
-        threads.push(readers.start(conn).map_err(failed)?);
+        companions.threads.push(readers.start(conn).map_err(failed)?);
     }
     let copier = connect(path, OpenFlags::empty())?;
     schema::tune_writer(&copier, options.synchronous, None).map_err(fault::reading)?;
     let (checkpoints, copy) = Checkpoints::new(&mut writer).map_err(fault::reading)?;
-    threads.push(copy.start(copier).map_err(failed)?);
+    companions.threads.push(copy.start(copier).map_err(failed)?);
     let seen_version = writer::data_version(&writer).map_err(fault::reading)?;
     let (requests, stop) = watching;
-    threads.push(watch::start(&beside(path, "-wal"), requests, stop, Arc::clone(shared)).map_err(failed)?);
-    threads.extend(shared.owner.wait().map_err(failed)?);
+    let watch = watch::start(&beside(path, "-wal"), requests, stop, Arc::clone(shared)).map_err(failed)?;
+    let owner = shared.owner.wait().map_err(failed)?;
     let turn = Turn::new(&beside(path, "-turn"))?;
-    let start = writer::Start { conn: writer, turn, checkpoints, requests: queue, seen_version };
+    let start = writer::Start { conn: writer, turn, checkpoints, requests: queue, companions, seen_version };
     let own = Arc::clone(shared);
     let thread = std::thread::Builder::new().name("store-writer".into());
-    let thread = thread.spawn(move || writer::run(start, &own));
-    threads.push(thread.map_err(failed)?);
-    Ok(threads)
+    let writer = thread.spawn(move || writer::run(start, &own)).map_err(failed)?;
+    Ok([writer, watch].into_iter().chain(owner).collect())
 }
 
 /// Looks at a file without touching it, and refuses what is plainly something else.
@@ -156,8 +155,8 @@ fn wanted_partitions(options: &Options) -> Result<Option<u16>> {
 
 fn connect(path: &Path, extra: OpenFlags) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra;
-    let conn = Connection::open_with_flags(path, flags).map_err(fault::reading)?;
-    conn.busy_timeout(schema::BUSY_WAIT).map_err(fault::reading)?;
+    let mut conn = Connection::open_with_flags(path, flags).map_err(fault::reading)?;
+    conn.busy_handler(Some(turn::busy)).map_err(fault::reading)?;
     Ok(conn)
 }
 
@@ -181,11 +180,10 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The path as a URI that makes SQLite only look.
+/// An absolute path as a URI that makes SQLite only look.
 fn immutable_uri(path: &Path) -> String {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut uri = String::from("file:");
-    for byte in absolute.as_os_str().as_encoded_bytes() {
+    for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(*byte)),
             other => uri.push_str(&format!("%{other:02X}")),

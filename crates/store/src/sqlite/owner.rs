@@ -31,7 +31,7 @@ impl Owner {
         let shown = path.display();
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|error| fault::system(&format!("cannot open {shown}"), error))?;
-        let lock = Lock::Wanted(file).attempt();
+        let lock = Lock::Wanted(file).try_take();
         let (home, _) = watch::channel(lock.home());
         Ok(Arc::new(Self { lock: Mutex::new(lock), released: Condvar::new(), home }))
     }
@@ -62,7 +62,7 @@ impl Owner {
         while matches!(*lock, Lock::Wanted(_)) {
             let waited = self.released.wait_timeout(lock, TRY_EVERY);
             lock = waited.unwrap_or_else(PoisonError::into_inner).0;
-            *lock = std::mem::replace(&mut *lock, Lock::Released).attempt();
+            *lock = std::mem::replace(&mut *lock, Lock::Released).try_take();
             if matches!(*lock, Lock::Held(_)) {
                 self.home.send_replace(Home::Everywhere);
             }
@@ -71,7 +71,7 @@ impl Owner {
 }
 
 impl Lock {
-    fn attempt(self) -> Self {
+    fn try_take(self) -> Self {
         let Self::Wanted(file) = self else { return self };
         match file.try_lock() {
             Ok(()) => Self::Held(file),

@@ -2,7 +2,7 @@
 
 use super::fault;
 use crate::{Error, ErrorKind, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// File systems whose locks or shared memory do not hold between machines, by the number `statfs` gives.
 const REMOTE: [(u64, &str); 16] = [
@@ -54,11 +54,27 @@ pub(super) fn remote(magic: u64, mount_type: Option<&str>) -> Option<&'static st
     REMOTE.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
 }
 
-/// Refuses paths that cannot hold a store, before anything is created.
-pub(super) fn check(path: &Path) -> Result<()> {
+/// The real path of a file that can hold a store; refuses others before anything is created.
+///
+/// Every name of a file leads to the same locks beside it, so links are followed. The result is absolute, since SQLite
+/// gives names such as `:memory:` and `file:` a meaning of their own.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf> {
+    let failed = |error| fault::system(&format!("cannot look at {}", path.display()), error);
+    check(path)?;
+    if path.exists() {
+        return path.canonicalize().map_err(failed);
+    }
+    let directory = directory_of(path).canonicalize().map_err(failed)?;
+    Ok(directory.join(path.file_name().unwrap_or_default()))
+}
+
+fn check(path: &Path) -> Result<()> {
     let unsuitable = |message: String| Err(Error::new(ErrorKind::Unsuitable, message).unwritten());
     let directory = directory_of(path);
     let shown = path.display();
+    if path.file_name().is_none() {
+        return unsuitable(format!("{shown:?} names no file: name one in a local directory"));
+    }
     if path.is_dir() {
         return unsuitable(format!("{shown} is a directory: name a file in it"));
     }
@@ -78,7 +94,7 @@ pub(super) fn check(path: &Path) -> Result<()> {
 }
 
 /// The directory a path lies in.
-pub(super) fn directory_of(path: &Path) -> &Path {
+fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 /// How many reads may wait; beyond it the store says so instead of growing.
 const WAITING_MAX: usize = 16 * 1024;
 
-type Job = Box<dyn FnOnce(&Connection) + Send>;
+type Query = Box<dyn FnOnce(&Connection) + Send>;
 
 /// The queue that the reading threads share.
 pub(super) struct Readers {
@@ -20,7 +20,7 @@ pub(super) struct Readers {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    queries: VecDeque<Query>,
     closed: bool,
 }
 
@@ -33,8 +33,8 @@ impl Readers {
     pub(super) fn start(self: &Arc<Self>, conn: Connection) -> std::io::Result<JoinHandle<()>> {
         let readers = Arc::clone(self);
         std::thread::Builder::new().name("store-reader".into()).spawn(move || {
-            while let Some(job) = readers.next() {
-                job(&conn);
+            while let Some(query) = readers.next() {
+                query(&conn);
             }
         })
     }
@@ -59,26 +59,26 @@ impl Readers {
         self.filled.notify_all();
     }
 
-    fn push(&self, job: Job) -> Result<()> {
+    fn push(&self, query: Query) -> Result<()> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.closed {
             return Err(check::closed());
         }
-        if queue.jobs.len() >= WAITING_MAX {
+        if queue.queries.len() >= WAITING_MAX {
             let message = "too many reads are waiting for the disk: try again";
             return Err(Error::new(ErrorKind::Unavailable, message).unwritten());
         }
-        queue.jobs.push_back(job);
+        queue.queries.push_back(query);
         drop(queue);
         self.filled.notify_one();
         Ok(())
     }
 
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<Query> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
+            if let Some(query) = queue.queries.pop_front() {
+                return Some(query);
             }
             if queue.closed {
                 return None;

@@ -8,14 +8,11 @@ use super::Synchronous;
 use super::fault;
 use crate::{Error, ErrorKind, Result};
 use rusqlite::Connection;
-use std::time::Duration;
 
 /// The layout of the tables below; raised when they change, and never opened by an older program.
 pub(super) const LAYOUT: u32 = 1;
 /// Marks a file as ours in the SQLite header: the letters ONWD.
 pub(super) const APPLICATION_ID: i32 = 0x4f4e_5744;
-/// How long a connection waits for another process's lock.
-pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// The WAL file is cut back to this size when it starts again.
 const WAL_KEPT_BYTES: u32 = 64 * 1024 * 1024;
 const WRITER_CACHE_KIB: u32 = 16 * 1024;

@@ -5,13 +5,42 @@
 
 use super::fault;
 use crate::{Error, ErrorKind, Result};
+use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
-const PAUSE: Duration = Duration::from_millis(1);
-/// A process that is stopped in its turn must not stop the others for ever.
+/// Most turns are shorter than a few milliseconds, so the first tries follow each other quickly.
+const QUICK_TRIES: u32 = 50;
+const QUICK_PAUSE: Duration = Duration::from_micros(100);
+const SLOW_PAUSE: Duration = Duration::from_millis(1);
+/// Gives up after about five seconds: a process that is stopped in its turn must not stop the others for ever.
 const TRIES_MAX: u32 = 5_000;
+
+thread_local! {
+    /// How often this thread tries for SQLite's locks before it gives up.
+    static PATIENCE: Cell<u32> = const { Cell::new(TRIES_MAX) };
+}
+
+/// What SQLite asks while another connection holds its lock: rests, and says whether to try again.
+pub(super) fn busy(tries: i32) -> bool {
+    pause(tries.unsigned_abs(), PATIENCE.get())
+}
+
+/// Does something that gives up on SQLite's locks after about fifty milliseconds.
+pub(super) fn impatiently<T>(act: impl FnOnce() -> T) -> T {
+    PATIENCE.set(2 * QUICK_TRIES);
+    let result = act();
+    PATIENCE.set(TRIES_MAX);
+    result
+}
+
+/// Rests before the next try for a lock that another process holds; false when it is time to give up.
+fn pause(tries: u32, tries_max: u32) -> bool {
+    // Nobody unparks this thread on purpose; an early return only tries earlier.
+    std::thread::park_timeout(if tries < QUICK_TRIES { QUICK_PAUSE } else { SLOW_PAUSE });
+    tries < tries_max
+}
 
 /// The file whose lock is the turn.
 pub(super) struct Turn(File);
@@ -27,11 +56,12 @@ impl Turn {
 
     /// Waits for the turn.
     pub(super) fn take(&self) -> Result<Taken<'_>> {
-        for _ in 0..TRIES_MAX {
+        let mut tries = 0;
+        loop {
             match self.0.try_lock() {
                 Ok(()) => return Ok(Taken(&self.0)),
-                // Nobody unparks this thread on purpose; an early return only tries earlier.
-                Err(TryLockError::WouldBlock) => std::thread::park_timeout(PAUSE),
+                Err(TryLockError::WouldBlock) if pause(tries, TRIES_MAX) => tries += 1,
+                Err(TryLockError::WouldBlock) => break,
                 Err(TryLockError::Error(error)) => return Err(fault::system("cannot lock the turn file", error)),
             }
         }

@@ -14,18 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub(super) use system::Stop;
-
-/// How long to rest before each look after a change.
-const RESTS: [Duration; 6] = [
-    Duration::from_millis(1),
-    Duration::from_millis(5),
-    Duration::from_millis(20),
-    Duration::from_millis(80),
-    Duration::from_millis(300),
-    Duration::from_millis(1000),
-];
-/// Where to go on in [`RESTS`] while this process itself is writing.
-const BUSY: usize = 1;
+use system::{BUSY, RESTS};
 
 /// Starts watching; the stop ends it.
 pub(super) fn start(
@@ -84,6 +73,18 @@ mod system {
     use rustix::fd::OwnedFd;
     use rustix::fs::inotify;
     use rustix::io::{Errno, Result};
+
+    /// How long to rest before each look after a change.
+    pub(super) const RESTS: [Duration; 6] = [
+        Duration::from_millis(1),
+        Duration::from_millis(5),
+        Duration::from_millis(20),
+        Duration::from_millis(80),
+        Duration::from_millis(300),
+        Duration::from_millis(1000),
+    ];
+    /// Where to go on in [`RESTS`] while this process itself is writing.
+    pub(super) const BUSY: usize = 1;
 
     /// Ends the watch from another thread.
     pub(in super::super) struct Stop(OwnedFd);
@@ -151,7 +152,9 @@ mod system {
     use super::{Duration, Path};
     use std::sync::{Condvar, Mutex, PoisonError};
 
-    const LOOK_EVERY: Duration = Duration::from_millis(25);
+    /// Without a way to be told about changes, there is a look after each rest, for ever.
+    pub(super) const RESTS: [Duration; 1] = [Duration::from_millis(25)];
+    pub(super) const BUSY: usize = 0;
 
     /// Ends the watch from another thread.
     pub(in super::super) struct Stop(Mutex<bool>, Condvar);
@@ -174,7 +177,7 @@ mod system {
         }
     }
 
-    /// Without a way to be told, the file counts as changed all the time.
+    /// Nothing tells about changes here.
     pub(super) struct Changes;
 
     impl Changes {
@@ -183,7 +186,7 @@ mod system {
         }
 
         pub(super) fn wait(&self, stop: &Stop) -> std::io::Result<bool> {
-            stop.within(LOOK_EVERY)
+            stop.within(Duration::ZERO)
         }
 
         pub(super) fn take(&self) -> std::io::Result<bool> {

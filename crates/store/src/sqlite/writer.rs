@@ -3,14 +3,17 @@
 use super::apply::{Stop, Tables};
 use super::checkpoint::Checkpoints;
 use super::fault;
+use super::reader::Readers;
 use super::turn::Turn;
 use super::{NO_MORE_HINTS, Shared};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Error, Outcome, Result, Stats};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Statement};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 
 /// The most batches in one transaction, so that the first of them does not wait for a crowd.
@@ -61,8 +64,16 @@ pub(super) struct Start {
     pub(super) turn: Turn,
     pub(super) checkpoints: Checkpoints,
     pub(super) requests: mpsc::Receiver<Request>,
+    /// The connections that have to be closed before the writer's, which then carries the WAL over.
+    pub(super) companions: Companions,
     /// What [`data_version`] said when the store was opened: later commits of others are worth a hint.
     pub(super) seen_version: i64,
+}
+
+/// The threads whose connections end with the writer.
+pub(super) struct Companions {
+    pub(super) readers: Arc<Readers>,
+    pub(super) threads: Vec<JoinHandle<()>>,
 }
 
 /// A number that changes when another connection commits, and stays when this one does.
@@ -72,7 +83,7 @@ pub(super) fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
 
 /// Serves requests until the store is closed; the connection is closed before the ownership is given up.
 pub(super) fn run(start: Start, shared: &Arc<Shared>) {
-    let Start { conn, turn, mut checkpoints, mut requests, seen_version } = start;
+    let Start { conn, turn, mut checkpoints, mut requests, companions, seen_version } = start;
     match Writer::new(&conn, turn, seen_version, Arc::clone(shared)) {
         Ok(mut writer) => writer.serve(&mut requests, &mut checkpoints),
         Err(error) => shared.fail(&error),
@@ -84,11 +95,27 @@ pub(super) fn run(start: Start, shared: &Arc<Shared>) {
         }
     }
     drop(checkpoints);
+    companions.readers.close();
+    for thread in companions.threads {
+        // A reader that panicked has told its caller.
+        let _ = thread.join();
+    }
+    close(conn, shared);
+    shared.owner.release();
+    shared.hints.send_replace(NO_MORE_HINTS);
+}
+
+/// Closes the last connection, which carries the WAL over into the main file, unless the disk has failed: then what the
+/// page cache says must not be trusted, and the next process starts from what was synced.
+fn close(conn: Connection, shared: &Shared) {
+    if shared.is_broken()
+        && let Err(error) = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+    {
+        tracing::warn!(%error, "cannot leave the WAL as it is");
+    }
     if let Err((_, error)) = conn.close() {
         tracing::warn!(%error, "closing the database failed; its WAL is carried over at the next opening");
     }
-    shared.owner.release();
-    shared.hints.send_replace(NO_MORE_HINTS);
 }
 
 impl<'c> Writer<'c> {
@@ -160,7 +187,7 @@ impl<'c> Writer<'c> {
     fn transact(&mut self, group: &[Commit]) -> std::result::Result<Vec<Answer>, Stop> {
         let writes = group.iter().flat_map(|commit| &commit.plans).any(|plan| !plan.batch.is_check_only());
         if writes {
-            let _turn = self.turn.take().map_err(Stop::Caller)?;
+            let _turn = self.turn.take().map_err(Stop::Failed)?;
             self.begin.execute([])?;
         } else {
             self.begin_read.execute([])?;
@@ -205,7 +232,7 @@ impl<'c> Writer<'c> {
     /// What everybody in a group that was rolled back is told.
     fn refusal_of(&self, stop: Stop) -> Box<dyn Fn() -> Error> {
         match stop {
-            Stop::Caller(error) | Stop::Stored(error) => {
+            Stop::Caller(error) | Stop::Failed(error) => {
                 let (kind, message) = (error.kind(), error.to_string());
                 Box::new(move || Error::new(kind, message.clone()).unwritten())
             }
