@@ -2,7 +2,7 @@
 
 use crate::record::{LaneSettings, Message};
 use crate::{
-    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId,
+    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId, Millis, Namespace, PartitionId,
     Payload, Policy, Share, Span, TagKey, TagValue, WorkerName,
 };
 use bytes::Bytes;
@@ -171,6 +171,9 @@ pub struct Forget {
     pub to: PartitionId,
     /// The last sequence that was delivered.
     pub through: u64,
+    /// What was delivered. A store that lost its last second may hold another message under the same sequence by now,
+    /// and that one is still to be delivered.
+    pub ids: Vec<MessageId>,
 }
 
 /// See [`Command::Bury`].

@@ -78,7 +78,7 @@ pub enum What {
     LaneChanged {
         /// What it lets through now.
         state: LaneState,
-        /// Counts the decisions.
+        /// Grows with every decision.
         revision: u64,
     },
 }

@@ -40,7 +40,7 @@ pub enum Reply {
     Buried,
     /// To a lane change: which decision it became.
     LaneSet {
-        /// Counts the decisions about the lane.
+        /// Grows with every decision about the lane.
         revision: u64,
     },
 }

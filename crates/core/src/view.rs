@@ -238,6 +238,15 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Writes a record under a key that is new by construction. Its absence is assumed instead of loaded; the commit
+    /// checks the assumption, and when it was wrong the rule runs again with the record at hand.
+    pub(crate) fn put_new(&mut self, key: Key, record: Record) -> Result<(), Stop> {
+        if !self.has(&key) && self.source.is_none_or(|source| source.find(&key).is_none()) {
+            self.supply(key.clone(), None);
+        }
+        self.put(key, record)
+    }
+
     /// Removes a record.
     pub(crate) fn delete(&mut self, key: Key) -> Result<(), Stop> {
         let before = self.get(&key)?;

@@ -178,6 +178,13 @@ impl Board {
         (matches, again.then(|| queue.begin_refill()))
     }
 
+    /// Whoever was reading the store for a queue has left.
+    pub(crate) fn abandon_refill(&self, key: &QueueKey) {
+        if let Some(queue) = self.lock().queues.get_mut(key) {
+            queue.fail_refill();
+        }
+    }
+
     /// Claims in this lane are refused: leaves its queues alone until the lane changes or somebody looks again.
     pub(crate) fn stall_lane(&self, namespace: &Namespace, lane: &Lane) {
         for (key, queue) in &mut self.lock().queues {

@@ -98,13 +98,31 @@ async fn park(
 
 /// Reads more of a queue from the store, until nobody waits for more of it.
 async fn refill(shared: &Shared, queue: &QueueKey, mut after: Option<Place>) {
+    let mut reading = Reading { shared, queue, is_over: false };
     loop {
         let page = read(shared, queue, after).await;
         let (matches, again) = shared.board.refilled(queue, page);
+        reading.is_over = again.is_none();
         shared.claim_matches(matches);
         match again {
             Some(behind) => after = behind,
             None => return,
+        }
+    }
+}
+
+/// A reading under way. A worker may leave in the middle of it; then somebody else has to read the queue.
+struct Reading<'a> {
+    shared: &'a Shared,
+    queue: &'a QueueKey,
+    is_over: bool,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.shared.board.abandon_refill(self.queue);
+            self.shared.reread.notify_one();
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use crate::{Error, binding};
 use onward_core::record::{Message, Record};
-use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Span, codec, limits};
+use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,9 +76,10 @@ async fn deliver(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<
             }
         }
     }
+    let ids = messages.iter().map(|(_, _, message)| message.id).collect();
     hand_over(shared, from, to, messages).await?;
     if handled > first {
-        shared.call(from, Command::Forget(Forget { to, through: handled - 1 })).await?;
+        shared.call(from, Command::Forget(Forget { to, through: handled - 1, ids })).await?;
     }
     if handled < through {
         return Err(Error::Internal(format!("message {handled} cannot be read")));
@@ -104,6 +105,8 @@ async fn hand_over(
             shared.delivered.notify_waiters();
             return Ok(());
         }
+        // A record over there that only a newer version can read is no fault of the message: it waits.
+        Err(error @ Error::Refused(Rejection::RecordUnreadable { .. })) => return Err(error),
         Err(Error::Internal(_) | Error::Refused(_)) => {}
         Err(error) => return Err(error),
     }

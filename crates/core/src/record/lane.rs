@@ -37,7 +37,7 @@ pub struct LaneMaster {
     pub lane: Lane,
     /// What was decided last.
     pub settings: LaneSettings,
-    /// Counts the decisions.
+    /// Grows with every decision.
     pub revision: u64,
     /// The partitions that do not have this revision yet.
     pub owed: BTreeSet<PartitionId>,

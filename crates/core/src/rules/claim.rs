@@ -61,7 +61,7 @@ fn begin(
     now: Millis,
 ) -> Result<Active, Stop> {
     if let Some(last) = execution.last.take() {
-        view.put(Key::Attempt(execution.id, last.index), Record::Attempt(last))?;
+        view.put_new(Key::Attempt(execution.id, last.index), Record::Attempt(last))?;
     }
     execution.epoch += 1;
     let active = Active {

@@ -24,7 +24,8 @@ pub(crate) fn set(view: &mut View, set: &SetLane, now: Millis) -> Result<Reply, 
         return Ok(Reply::LaneSet { revision });
     }
     let now = known.as_ref().map_or(now, |known| now.max(known.changed_at));
-    let revision = known.as_ref().map_or(0, |known| known.revision) + 1;
+    // The time in it keeps revisions growing even after a store lost its last second and with it a decision.
+    let revision = known.as_ref().map_or(0, |known| known.revision + 1).max(now.0);
     let everyone: BTreeSet<PartitionId> = (0..view.partitions()).map(PartitionId).collect();
     view.for_each(&everyone, |view, &to| {
         let body = MessageBody::LaneChanged {

@@ -22,7 +22,7 @@ pub(crate) fn send(
     outbox.next += 1;
     view.put(key, Record::Outbox(outbox))?;
     let message = Message { format: Format, id: derive(cause, from, to), sent_at: now, body };
-    view.put(Key::Message(from, to, seq), Record::Message(message))
+    view.put_new(Key::Message(from, to, seq), Record::Message(message))
 }
 
 fn derive(cause: MessageId, from: PartitionId, to: PartitionId) -> MessageId {
@@ -79,17 +79,23 @@ fn apply_one(view: &mut View, from: PartitionId, message: &Message, now: Millis)
     }
 }
 
-/// Removes delivered messages, at most as many as one delivery holds.
+/// Removes delivered messages, at most as many as one delivery holds. Whatever else stands under their sequences stays.
 pub(crate) fn forget(view: &mut View, forget: &Forget) -> Result<Reply, Stop> {
     let from = view.partition();
     let mut outbox = outbox(view, forget.to)?;
     let end = forget.through.saturating_add(1).min(outbox.next).min(outbox.first + limits::MESSAGES_MAX as u64);
-    if outbox.first < end {
-        view.for_each(outbox.first..end, |view, seq| {
-            let key = Key::Message(from, forget.to, seq);
-            if view.get(&key)?.is_some() { view.delete(key) } else { Ok(()) }
-        })?;
-        outbox.first = end;
+    view.for_each(outbox.first..end, |view, seq| {
+        let key = Key::Message(from, forget.to, seq);
+        match view.get(&key)?.as_deref() {
+            Some(Record::Message(message)) if forget.ids.contains(&message.id) => view.delete(key),
+            _ => Ok(()),
+        }
+    })?;
+    let first = outbox.first;
+    while outbox.first < end && view.get(&Key::Message(from, forget.to, outbox.first))?.is_none() {
+        outbox.first += 1;
+    }
+    if first < outbox.first {
         view.put(Key::Outbox(from, forget.to), Record::Outbox(outbox))?;
     }
     Ok(Reply::Forgotten)

@@ -191,7 +191,7 @@ pub(crate) fn hold(view: &mut View, key: Key, payload: &Payload) -> Result<Held,
         Payload::Bytes { bytes, .. } => bytes.clone(),
     };
     let held = Held::Beside { content_type: payload.content_type().into(), bytes: bytes.len() as u64 };
-    view.put(key, Record::Payload(bytes))?;
+    view.put_new(key, Record::Payload(bytes))?;
     Ok(held)
 }
 

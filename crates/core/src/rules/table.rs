@@ -179,7 +179,7 @@ fn command_of(call: &str, world: &mut World, fence: Fence) -> Command {
             let messages = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
             Command::Deliver(Deliver { from: HOME, messages })
         }
-        "forget" => Command::Forget(Forget { to: HOME, through: 3 }),
+        "forget" => Command::Forget(Forget { to: HOME, through: 3, ids: Vec::new() }),
         "bury" => Command::Bury(Bury { to: HOME, seq: 0, body: Bytes::from_static(b"x") }),
         "set_lane" => set_lane(5, LaneState::Paused),
         other => panic!("no such call: {other}"),

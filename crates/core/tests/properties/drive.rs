@@ -183,11 +183,12 @@ impl Driver {
     fn deliver(&mut self, from: PartitionId, to: PartitionId) {
         let waiting = self.world.outgoing(from, to);
         let Some(&(through, _)) = waiting.last() else { return };
-        let messages = waiting.into_iter().map(|(_, message)| message).collect();
+        let messages: Vec<_> = waiting.into_iter().map(|(_, message)| message).collect();
+        let ids = messages.iter().map(|message| message.id).collect();
         let command = Command::Deliver(Deliver { from, messages });
         self.run(to, &command);
         self.delivered.push((to, command));
-        self.run(from, &Command::Forget(Forget { to, through }));
+        self.run(from, &Command::Forget(Forget { to, through, ids }));
     }
 
     fn bury(&mut self, to: PartitionId) {

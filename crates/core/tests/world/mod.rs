@@ -9,7 +9,7 @@ use onward_core::{
     Command, Deliver, Event, ExecutionId, Forget, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span,
     Step, Stop, View, Window, apply, codec, limits,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// All records of all partitions, and a clock.
@@ -53,11 +53,13 @@ impl World {
 
     fn attempt(&mut self, partition: PartitionId, command: &Command, at_hand: Vec<Key>) -> Done {
         let mut view = View::new(partition, self.partitions);
+        let mut supplied: BTreeSet<Key> = BTreeSet::new();
         let mut wanted = at_hand;
         let mut rounds = 0;
         let result = loop {
             for key in wanted {
                 let record = self.records.get(&key).cloned();
+                supplied.insert(key.clone());
                 view.supply(key, record);
             }
             match apply(&mut view, command, self.now) {
@@ -72,6 +74,12 @@ impl World {
                 }
             }
         };
+        let assumed = view.reads().filter(|key| !supplied.contains(*key) && self.records.contains_key(*key));
+        let wrong: Vec<Key> = assumed.cloned().collect();
+        if !wrong.is_empty() {
+            // The commit of a rule that took a key for new is refused, and it runs again with the record at hand.
+            return self.attempt(partition, command, supplied.into_iter().chain(wrong).collect());
+        }
         self.check_view(&view, result.is_err());
         self.commit(&view);
         let (step, window) = (view.step().clone(), view.window());
@@ -164,10 +172,11 @@ impl World {
     pub fn deliver(&mut self, from: PartitionId, to: PartitionId) -> usize {
         let waiting: Vec<_> = self.outgoing(from, to).into_iter().take(limits::MESSAGES_MAX).collect();
         let Some(&(through, _)) = waiting.last() else { return 0 };
-        let messages = waiting.into_iter().map(|(_, message)| message).collect();
+        let messages: Vec<_> = waiting.into_iter().map(|(_, message)| message).collect();
+        let ids = messages.iter().map(|message| message.id).collect();
         let done = self.run(to, &Command::Deliver(Deliver { from, messages }));
         let Ok(Reply::Delivered { applied }) = done.result else { panic!("not delivered: {:?}", done.result) };
-        let done = self.run(from, &Command::Forget(Forget { to, through }));
+        let done = self.run(from, &Command::Forget(Forget { to, through, ids }));
         assert_eq!(done.result, Ok(Reply::Forgotten));
         applied
     }

@@ -19,6 +19,11 @@ fn copy(world: &World, partition: PartitionId) -> Option<(LaneState, u64)> {
     }
 }
 
+/// The revision of the n-th decision in a world whose clock stands: it starts at the time and grows by one.
+fn nth(n: u64) -> u64 {
+    World::new(1).now.0 + n - 1
+}
+
 fn owed(world: &World) -> Vec<PartitionId> {
     world.master(&namespace(), &lane()).owed.iter().copied().collect()
 }
@@ -27,8 +32,8 @@ fn owed(world: &World) -> Vec<PartitionId> {
 fn a_decision_reaches_every_copy_and_the_master_knows_it() {
     let mut world = World::new(3);
     let done = world.home(&set_lane(1, LaneState::Paused));
-    assert_eq!(done.result, Ok(Reply::LaneSet { revision: 1 }));
-    assert_eq!(done.events[0].what, What::LaneChanged { state: LaneState::Paused, revision: 1 });
+    assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(1) }));
+    assert_eq!(done.events[0].what, What::LaneChanged { state: LaneState::Paused, revision: nth(1) });
     assert_eq!((done.events.len(), done.events[0].execution, done.window), (1, None, Window::default()));
     assert_eq!(owed(&world), everyone(&world));
     let last = PartitionId(2);
@@ -36,7 +41,7 @@ fn a_decision_reaches_every_copy_and_the_master_knows_it() {
     for to in everyone(&world) {
         assert_eq!(copy(&world, to), None, "not before the message arrives");
         assert_eq!(world.deliver(HOME, to), 1);
-        assert_eq!(copy(&world, to), Some((LaneState::Paused, 1)));
+        assert_eq!(copy(&world, to), Some((LaneState::Paused, nth(1))));
     }
     let refused = world.run(last, &Command::Claim(claim(id_in(1, last), 5))).result;
     assert_eq!(refused, Err(Rejection::LanePaused(lane())), "the copy is in force before the master knows");
@@ -58,7 +63,7 @@ fn the_newest_decision_wins_in_whatever_order_messages_arrive() {
     let messages: Vec<Message> = world.outgoing(one, two).into_iter().map(|(_, message)| message).collect();
     let newest_first = Deliver { from: one, messages: messages.iter().rev().cloned().collect() };
     assert_eq!(world.run(two, &Command::Deliver(newest_first)).result, Ok(Reply::Delivered { applied: 2 }));
-    assert_eq!(copy(&world, two), Some((LaneState::Draining, 2)));
+    assert_eq!(copy(&world, two), Some((LaneState::Draining, nth(2))));
 
     let answers = world.outgoing(two, one);
     assert_eq!(answers.len(), 2, "a stale decision is acknowledged too");
@@ -68,7 +73,7 @@ fn the_newest_decision_wins_in_whatever_order_messages_arrive() {
     assert_eq!(owed(&world), []);
     assert_eq!(
         (copy(&world, one), copy(&world, two)),
-        (Some((LaneState::Draining, 2)), Some((LaneState::Draining, 2)))
+        (Some((LaneState::Draining, nth(2))), Some((LaneState::Draining, nth(2))))
     );
 }
 
@@ -83,7 +88,7 @@ fn an_answer_to_an_older_decision_settles_nothing() {
     assert_eq!(world.deliver(PartitionId(1), HOME), 1);
     assert_eq!(owed(&world), everyone(&world));
     world.settle();
-    assert_eq!((owed(&world).len(), copy(&world, PartitionId(1))), (0, Some((LaneState::Open, 2))));
+    assert_eq!((owed(&world).len(), copy(&world, PartitionId(1))), (0, Some((LaneState::Open, nth(2)))));
 }
 
 #[test]
@@ -92,10 +97,10 @@ fn a_repeat_never_undoes_a_later_decision() {
     let kept = limits::OPERATOR_COMMANDS_KEPT as u128;
     for n in 1..=kept + 1 {
         let state = if n % 2 == 0 { LaneState::Open } else { LaneState::Paused };
-        assert_eq!(world.accept(&set_lane(n, state)), Reply::LaneSet { revision: n as u64 });
+        assert_eq!(world.accept(&set_lane(n, state)), Reply::LaneSet { revision: nth(n as u64) });
         for earlier in n.saturating_sub(kept - 1).max(1)..=n {
             let done = world.home(&set_lane(earlier, LaneState::Draining));
-            assert_eq!(done.result, Ok(Reply::LaneSet { revision: earlier as u64 }));
+            assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(earlier as u64) }));
             assert!(done.step.writes.is_empty() && done.events.is_empty());
         }
     }
@@ -118,7 +123,7 @@ fn a_decision_is_never_older_than_the_one_before() {
 fn the_largest_store_changes_a_lane_in_a_few_rounds() {
     let mut world = World::new(limits::PARTITIONS_MAX);
     let done = world.run_from_nothing(HOME, &set_lane(1, LaneState::Paused));
-    assert_eq!(done.result, Ok(Reply::LaneSet { revision: 1 }));
+    assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(1) }));
     assert!(done.rounds <= 3, "{} rounds", done.rounds);
     let rows: usize = done.step.writes.iter().filter_map(|key| world.record(key)).map(rows).sum();
     assert!(rows + done.events.len() <= limits::BATCH_ROWS_MAX, "{rows} rows");
@@ -153,7 +158,7 @@ fn a_copy_of_a_newer_version_is_not_overwritten() {
     let settings = LaneSettings { state: LaneState::Open };
     world.put(key, Record::LaneCopy(LaneCopy { format: Format, settings, revision: 0 }));
     world.settle();
-    assert_eq!(copy(&world, HOME), Some((LaneState::Paused, 1)));
+    assert_eq!(copy(&world, HOME), Some((LaneState::Paused, nth(1))));
 }
 
 #[test]

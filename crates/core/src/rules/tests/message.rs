@@ -96,7 +96,8 @@ fn delivered_messages_are_removed_a_delivery_at_a_time() {
         world.accept(&set_lane(n + 1, LaneState::Paused));
     }
     assert_eq!(outbox(&world), (0, 100));
-    let forget = |through| Command::Forget(Forget { to: OTHER, through });
+    let ids: Vec<MessageId> = world.outgoing(HOME, OTHER).iter().map(|(_, message)| message.id).collect();
+    let forget = |through| Command::Forget(Forget { to: OTHER, through, ids: ids.clone() });
     let done = world.run_from_nothing(HOME, &forget(9));
     assert_eq!(done.result, Ok(Reply::Forgotten));
     assert!(done.rounds <= 2 && done.events.is_empty(), "{} rounds", done.rounds);
@@ -116,10 +117,26 @@ fn delivered_messages_are_removed_a_delivery_at_a_time() {
 }
 
 #[test]
+fn a_message_that_was_not_delivered_is_not_removed() {
+    let mut world = World::new(2);
+    for n in 1..=3 {
+        world.accept(&set_lane(n, LaneState::Paused));
+    }
+    let sent: Vec<MessageId> = world.outgoing(HOME, OTHER).iter().map(|(_, message)| message.id).collect();
+    let forget = |ids: &[MessageId]| Command::Forget(Forget { to: OTHER, through: 2, ids: ids.to_vec() });
+    world.accept(&forget(&[sent[0], MessageId(7), sent[2]]));
+    assert_eq!(outbox(&world), (1, 3), "another message stands under the second sequence");
+    let left: Vec<u64> = world.outgoing(HOME, OTHER).iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(left, [1]);
+    world.accept(&forget(&sent));
+    assert_eq!(outbox(&world), (3, 3));
+}
+
+#[test]
 fn forgetting_what_was_never_sent_changes_nothing() {
     let mut world = World::new(2);
     for through in [0, 7, u64::MAX] {
-        let done = world.home(&Command::Forget(Forget { to: OTHER, through }));
+        let done = world.home(&Command::Forget(Forget { to: OTHER, through, ids: vec![MessageId(1)] }));
         assert_eq!(done.result, Ok(Reply::Forgotten));
         assert!(done.step.writes.is_empty());
     }

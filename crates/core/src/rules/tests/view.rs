@@ -134,7 +134,8 @@ fn commands(world: &mut World) -> Vec<Command> {
     world.accept(&make::fail(40, fence));
     let second = world.claim(id(1), 11).fence;
     world.accept(&set_lane(1, LaneState::Open));
-    let messages = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
+    let messages: Vec<_> = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
+    let forgotten = messages.iter().map(|message| message.id).collect();
     let other = world.running(Submit { policy: make::retry(5, Span(0)), ..submit(2) }, 12);
     let third = world.running(submit(3), 13);
     world.submit(Submit { input: large.clone(), ..submit(4) });
@@ -150,7 +151,7 @@ fn commands(world: &mut World) -> Vec<Command> {
         make::unclaim(62, third),
         due(id(3)),
         Command::Deliver(Deliver { from: HOME, messages }),
-        Command::Forget(Forget { to: HOME, through: 0 }),
+        Command::Forget(Forget { to: HOME, through: 0, ids: forgotten }),
         Command::Bury(Bury { to: PartitionId(1), seq: 0, body: Bytes::from_static(b"x") }),
         set_lane(2, LaneState::Paused),
     ]
