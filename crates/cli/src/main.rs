@@ -1,2 +1,65 @@
-//! Placeholder.
-fn main() {}
+//! The `onward` command line: submit work, look at it, measure the engine, and see it survive a crash.
+
+mod args;
+mod bench;
+mod churn;
+mod demo;
+mod get;
+mod ls;
+mod output;
+mod problem;
+mod shape;
+mod submit;
+mod time;
+mod worker;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use clap::error::ErrorKind;
+use problem::{Exit, Problem};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            let help = error.render();
+            output::print(&if output::in_colour() { help.ansi().to_string() } else { help.to_string() });
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let json = std::env::args_os().any(|arg| arg == "--json");
+            if error.kind() == ErrorKind::MissingSubcommand && !json {
+                output::print_error(Cli::command().render_help().to_string().trim_end());
+                return Exit::Usage.into();
+            }
+            return Problem::usage(&error).report(json);
+        }
+    };
+    output::log(cli.verbose);
+    let json = cli.json;
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Problem::system("no threads could be started", &error).report(json),
+    };
+    match runtime.block_on(run(cli)) {
+        Ok(exit) => exit.into(),
+        Err(problem) => problem.report(json),
+    }
+}
+
+async fn run(cli: Cli) -> Result<Exit, Problem> {
+    let Cli { store, json, command, .. } = cli;
+    match command {
+        Command::Demo => demo::run(json).await,
+        Command::Submit(args) => submit::run(args, &store, json).await,
+        Command::Get(args) => get::run(&args, &store, json).await,
+        Command::Ls(args) => ls::run(&args, &store, json).await,
+        Command::Bench(args) => {
+            let met = bench::run(args, &store, json).await?;
+            Ok(if met { Exit::Success } else { Exit::BarMissed })
+        }
+        Command::Worker(args) => worker::run(args, &store).await,
+        Command::Churn(args) => churn::run(args, &store).await,
+    }
+}

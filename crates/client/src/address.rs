@@ -55,7 +55,9 @@ impl FromStr for Address {
             Some(("sqlite", path)) if path.starts_with("//") && !path.starts_with("///") => {
                 malformed("the path follows the colon directly, as in sqlite:onward.db")
             }
-            Some(("sqlite", path)) if path.contains(['?', '\0']) => malformed("the path cannot hold '?' or a zero byte"),
+            Some(("sqlite", path)) if path.contains(['?', '\0']) => {
+                malformed("the path cannot hold '?' or a zero byte")
+            }
             Some(("sqlite", path)) => Ok(Self::Sqlite(path.into())),
             _ => Err(AddressError::UnknownScheme { address: text.to_owned() }),
         }

@@ -20,7 +20,8 @@ impl Engine {
         loop {
             let delivered = self.shared.delivered.notified();
             let master = self.lane(namespace, lane).await?;
-            if master.is_none_or(|master| master.revision > revision || master.owed.is_empty()) {
+            // A later decision may say the same, so being overtaken is no reason to answer before that one is everywhere.
+            if master.is_some_and(|master| master.revision >= revision && master.owed.is_empty()) {
                 return Ok(revision);
             }
             if self.shared.clock.now() >= deadline {

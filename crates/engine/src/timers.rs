@@ -100,7 +100,10 @@ impl Timers {
         inner.readings = inner.readings.saturating_sub(1);
         inner.known_until = inner.known_until.max(until);
         for (due, partition, key) in found {
-            if !inner.by_key.contains_key(&key) {
+            // Another process may have made it due earlier than memory knows. Of two times the earlier one is kept:
+            // looking too early costs one look, looking too late is late.
+            if inner.by_key.get(&key).is_none_or(|(known, _)| due < *known) {
+                inner.forget(&key);
                 inner.remember(partition, key, due);
             }
         }

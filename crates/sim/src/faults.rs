@@ -148,10 +148,6 @@ impl Weather {
         self.deaf.fill(Millis(0));
     }
 
-    pub(crate) fn is_calm(&self) -> bool {
-        self.calm
-    }
-
     pub(crate) fn count(&mut self, fault: Fault) {
         *self.counts.entry(fault).or_default() += 1;
     }

@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The real engine in a broken world: deterministic simulation of processes, workers, clocks and a store that fail.
+//!
+//! One seed makes one world. Its processes run `onward_engine::Engine` on the reference store behind connections that
+//! lose, delay and repeat; time advances only when everybody waits. Checkers watch every commit and every answer, and
+//! share no code with the rules. Equal seeds give equal traces, so a failing seed is a complete reproduction.
+//!
+//! Planted faults ([`Mutant`]) prove that the checkers would notice: they live in this crate only.
+
+mod actors;
+mod campaign;
+mod checker;
+mod clock;
+mod dice;
+mod faults;
+mod hub;
+mod line;
+mod mutants;
+mod run;
+mod settings;
+mod storm;
+mod store;
+mod trace;
+mod world;
+
+pub use campaign::{Totals, first_failure, many};
+pub use checker::Violation;
+pub use faults::{Fault, FaultCounts};
+pub use mutants::{Mutant, NOT_APPLICABLE};
+pub use run::{Report, run};
+pub use trace::Keep;

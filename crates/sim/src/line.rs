@@ -2,7 +2,8 @@
 
 use onward_store::Home;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tokio::sync::watch;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::{Notify, watch};
 
 /// Whether a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,9 @@ pub(crate) enum Pulse {
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) process: usize,
-    pulse: watch::Sender<Pulse>,
+    pulse: Mutex<Pulse>,
+    /// Told when the pulse changes. A `watch` would wake those who wait in an order that differs from run to run.
+    changed: Notify,
     home: watch::Sender<Home>,
     skew: AtomicI64,
 }
@@ -27,7 +30,8 @@ impl Line {
     pub(crate) fn new(process: usize, skew: i64) -> Self {
         Self {
             process,
-            pulse: watch::Sender::new(Pulse::Runs),
+            pulse: Mutex::new(Pulse::Runs),
+            changed: Notify::new(),
             home: watch::Sender::new(Home::Nowhere),
             skew: AtomicI64::new(skew),
         }
@@ -35,25 +39,33 @@ impl Line {
 
     /// Waits until the process runs; for ever when it is dead.
     pub(crate) async fn awake(&self) {
-        if *self.pulse.borrow() != Pulse::Runs {
-            // The sender lives in `self`, so this ends only when the process runs.
-            let _runs = self.pulse.subscribe().wait_for(|pulse| *pulse == Pulse::Runs).await.is_ok();
-        }
+        self.until(Pulse::Runs).await;
     }
 
     /// Waits until the process is dead.
     pub(crate) async fn death(&self) {
-        let _died = self.pulse.subscribe().wait_for(|pulse| *pulse == Pulse::Dead).await.is_ok();
+        self.until(Pulse::Dead).await;
     }
 
-    pub(crate) fn pulse(&self) -> Pulse {
-        *self.pulse.borrow()
+    async fn until(&self, wanted: Pulse) {
+        loop {
+            let changed = self.changed.notified();
+            if self.pulse() == wanted {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn pulse(&self) -> Pulse {
+        *self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dead stay dead.
     pub(crate) fn set_pulse(&self, pulse: Pulse) {
         if self.pulse() != Pulse::Dead {
-            self.pulse.send_replace(pulse);
+            *self.pulse.lock().unwrap_or_else(PoisonError::into_inner) = pulse;
+            self.changed.notify_waiters();
         }
     }
 

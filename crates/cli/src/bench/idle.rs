@@ -11,8 +11,6 @@ use onward_engine::{Engine, NewExecution, Options};
 const LANES: usize = 5;
 /// Long enough ahead that nothing becomes due.
 const AHEAD: Span = Span::hours(6);
-/// What follows a start, such as copying the log into the main file, is over by then.
-const SETTLE: Span = Span::seconds(2);
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("idle", site.url());
@@ -20,7 +18,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
     let lanes: Vec<Lane> = (0..LANES).map(|n| work::name(&format!("lane-{n}"))).collect();
     prepare(&engine, &lanes, size).await?;
-    let wait = Span(SETTLE.0 + size.idle.0 + PATIENCE.0);
+    let wait = Span(size.idle_settle.0 + size.idle.0 + PATIENCE.0);
     let parked: Vec<_> = lanes
         .iter()
         .map(|lane| {
@@ -28,7 +26,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
             tokio::spawn(async move { engine.claim(&wants, wait).await })
         })
         .collect();
-    SystemClock.sleep(SETTLE).await;
+    // What follows a start, such as copying the log into the main file, is over after a while.
+    SystemClock.sleep(size.idle_settle).await;
     progress(&format!("idle for {}", size.idle));
     let (before, processor, watch) = (fresh.store.stats(), system::processor_seconds()?, Stopwatch::start());
     SystemClock.sleep(size.idle).await;

@@ -46,6 +46,7 @@ impl Side for EngineSide {
 /// Runs lifecycles with several callers at once. Whatever a caller claims, it completes.
 pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amount: usize) -> Tally {
     let left = Arc::new(AtomicUsize::new(amount));
+    let before = engine.store().stats();
     let watch = Stopwatch::start();
     let tasks = (0..callers).map(|_| tokio::spawn(caller(engine.clone(), lane.clone(), left.clone())));
     let mut sum = Tally::default();
@@ -55,7 +56,7 @@ pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amo
             Err(panic) => sum.failure = sum.failure.or(Some(panic.to_string())),
         }
     }
-    Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }
+    Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&**engine.store(), &before)
 }
 
 async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {

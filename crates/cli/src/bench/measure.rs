@@ -1,5 +1,6 @@
 //! Time to the microsecond, and what is made of many measurements: medians, spreads, percentiles.
 
+use onward_store::{Stats, Store};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -65,6 +66,9 @@ pub(crate) struct Tally {
     pub(crate) seconds: f64,
     /// How long each claim took, in milliseconds, where that was asked for.
     pub(crate) claims: Vec<f64>,
+    /// Groups that the store made durable meanwhile, and the batches in them.
+    pub(crate) groups: u64,
+    pub(crate) batches: u64,
     /// Why the first failure happened.
     pub(crate) failure: Option<String>,
 }
@@ -76,7 +80,20 @@ impl Tally {
         self.done += other.done;
         self.seconds += other.seconds;
         self.claims.extend(other.claims);
+        self.groups += other.groups;
+        self.batches += other.batches;
         self.failure = self.failure.take().or(other.failure);
+    }
+
+    /// Adds what the store did since `before`.
+    pub(crate) fn with_store(self, store: &dyn Store, before: &Stats) -> Self {
+        let after = store.stats();
+        Self { groups: after.groups - before.groups, batches: after.batches - before.batches, ..self }
+    }
+
+    /// Batches that were made durable together.
+    pub(crate) fn batches_per_group(&self) -> f64 {
+        self.batches as f64 / self.groups.max(1) as f64
     }
 
     /// Work done in a second.
@@ -101,7 +118,7 @@ mod tests {
     fn tallies_add_up() {
         let mut sum = Tally::default();
         for failure in [None, Some("first".to_owned()), Some("second".to_owned())] {
-            sum.add(Tally { tried: 3, done: 2, seconds: 0.5, claims: vec![1.0], failure });
+            sum.add(Tally { tried: 3, done: 2, seconds: 0.5, claims: vec![1.0], failure, ..Tally::default() });
         }
         assert_eq!((sum.tried, sum.done, sum.claims.len()), (9, 6, 3));
         assert_eq!((sum.rate(), sum.failure.as_deref()), (4.0, Some("first")));

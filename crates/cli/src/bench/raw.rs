@@ -109,6 +109,7 @@ impl Side for LeanSide {
 pub(crate) async fn write(store: &Arc<dyn Store>, pieces: Vec<Piece>, callers: usize) -> Tally {
     let tried = pieces.len();
     let queue = Arc::new(Mutex::new(pieces.into_iter()));
+    let before = store.stats();
     let watch = Stopwatch::start();
     let tasks = (0..callers).map(|_| tokio::spawn(caller(store.clone(), queue.clone())));
     let mut sum = Tally::default();
@@ -118,7 +119,7 @@ pub(crate) async fn write(store: &Arc<dyn Store>, pieces: Vec<Piece>, callers: u
             Err(panic) => sum.failure = sum.failure.or(Some(panic.to_string())),
         }
     }
-    Tally { tried, seconds: watch.elapsed().as_secs_f64(), ..sum }
+    Tally { tried, seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&**store, &before)
 }
 
 async fn caller(store: Arc<dyn Store>, queue: Arc<Mutex<std::vec::IntoIter<Piece>>>) -> Tally {

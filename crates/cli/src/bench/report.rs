@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 /// Below this part of successes the figures mean nothing.
 const SUCCESS_MIN: f64 = 0.95;
+const SUCCESS: &str = "success";
 
 /// What one scenario found.
 #[derive(Debug, Default)]
@@ -121,11 +122,12 @@ impl Report {
     /// The table for people.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{} on {}\n", self.scenario, self.store);
-        let width = self.figures.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        let names = self.figures.iter().map(|(name, ..)| name.chars().count());
+        let width = names.chain([SUCCESS.len()]).max().unwrap_or(0);
         for (name, value, unit) in &self.figures {
             let _ = writeln!(text, "  {name:width$}  {} {unit}", readable(value));
         }
-        let _ = writeln!(text, "  {:width$}  {:.2} %", "success", self.success_ratio() * 100.0);
+        let _ = writeln!(text, "  {SUCCESS:width$}  {:.2} %", self.success_ratio() * 100.0);
         text.push('\n');
         text.push_str(&bars_table([self]));
         text

@@ -23,6 +23,8 @@ pub(crate) struct Size {
     /// Delayed executions, and the span over which they become due.
     pub(crate) timers: usize,
     pub(crate) timers_over: Span,
+    /// Time to submit them before the first is due; doubled when that is not enough.
+    pub(crate) timers_lead: Span,
     /// Killed processes, the leases each holds, and how long those last.
     pub(crate) trials: usize,
     pub(crate) held_by_trial: usize,
@@ -34,14 +36,15 @@ pub(crate) struct Size {
     /// What fills the grown store.
     pub(crate) finished: usize,
     pub(crate) waiting: usize,
-    /// How long an idle engine is watched, and how much it has ahead.
+    /// How long an idle engine is left alone before it is watched, for how long, and how much it has ahead.
+    pub(crate) idle_settle: Span,
     pub(crate) idle: Span,
     pub(crate) idle_delayed: usize,
 }
 
 const FULL: Size = Size {
     rounds: 5,
-    turns: 3,
+    turns: 8,
     leg_seconds: 3.0,
     callers: 64,
     submitters: 4,
@@ -49,6 +52,7 @@ const FULL: Size = Size {
     samples: 400,
     timers: 10_000,
     timers_over: Span::seconds(10),
+    timers_lead: Span::seconds(2),
     trials: 20,
     held_by_trial: 10,
     trial_lease: Span::seconds(1),
@@ -57,6 +61,7 @@ const FULL: Size = Size {
     held_lease: Span::seconds(30),
     finished: 1_000_000,
     waiting: 100_000,
+    idle_settle: Span::seconds(2),
     idle: Span::seconds(30),
     idle_delayed: 1_000,
 };
@@ -71,6 +76,7 @@ const QUICK: Size = Size {
     samples: 10,
     timers: 100,
     timers_over: Span(200),
+    timers_lead: Span(200),
     trials: 1,
     held_by_trial: 2,
     trial_lease: Span::seconds(1),
@@ -79,6 +85,7 @@ const QUICK: Size = Size {
     held_lease: Span::seconds(30),
     finished: 500,
     waiting: 200,
+    idle_settle: Span(100),
     idle: Span(500),
     idle_delayed: 10,
 };

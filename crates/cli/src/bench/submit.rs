@@ -84,13 +84,14 @@ impl EngineSide {
 impl Side for EngineSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let left = Arc::new(AtomicUsize::new(amount));
+        let before = self.fresh.store.stats();
         let watch = Stopwatch::start();
         let tasks = (0..self.callers).map(|_| tokio::spawn(caller(self.engine.clone(), left.clone(), self.per_call)));
         let mut sum = Tally::default();
         for tally in join_all(tasks).await {
             sum.add(tally.map_err(|panic| Error::Broken(panic.to_string()))?);
         }
-        Ok(Tally { seconds: watch.elapsed().as_secs_f64(), ..sum })
+        Ok(Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&*self.fresh.store, &before))
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {

@@ -13,15 +13,13 @@ use onward_store::{Batch, Store};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Time to submit everything before the first is due; doubled when that was not enough.
-const LEAD: Span = Span::seconds(2);
 /// How long the last promotion may take before it counts as missing.
 const GRACE: Span = Span::seconds(20);
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("timers", site.url());
     let mut figures = [const { Vec::new() }; 4];
-    let mut lead = LEAD;
+    let mut lead = size.timers_lead;
     for round in 1..=size.rounds {
         progress(&format!("timers, round {round} of {}", size.rounds));
         let late = on_engine(site, size, &mut lead).await?;

@@ -12,7 +12,6 @@ mod messages;
 mod rest;
 mod stage;
 
-pub(crate) use calls::Since;
 pub(crate) use stage::Stage;
 
 use executions::Executions;
@@ -23,6 +22,7 @@ use onward_core::record::Record;
 use onward_core::{Event, Key, Millis, codec, index};
 use onward_store as store;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What does not hold, and who noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct Seen {
     partition: store::Partition,
     stored: store::Record,
     key: Key,
-    record: Record,
+    record: Arc<Record>,
 }
 
 /// The model that everything is compared with.
@@ -104,7 +104,7 @@ impl Checker {
 
     /// A record as it is now.
     pub(crate) fn record(&self, key: &Key) -> Option<&Record> {
-        self.mirror.get(&store::Key::new(key.to_string())).map(|seen| &seen.record)
+        self.mirror.get(&store::Key::new(key.to_string())).map(|seen| &*seen.record)
     }
 
     /// A batch was committed at this time of the store.
@@ -153,7 +153,7 @@ impl Checker {
                 self.violate("keys", format!("{} is no key", row.key));
                 continue;
             };
-            let record = codec::decode(&key, &row.body);
+            let record = Arc::new(codec::decode(&key, &row.body));
             self.indexed(row, &record);
             let seen =
                 Seen { partition: batch.partition, stored: row.clone(), key: key.clone(), record: record.clone() };
@@ -189,7 +189,7 @@ impl Checker {
         let mut changes = Vec::new();
         for (name, row) in before {
             let Ok(key) = name.as_str().parse::<Key>() else { continue };
-            let after = row.as_ref().map(|row| codec::decode(&key, &row.body));
+            let after = row.as_ref().map(|row| Arc::new(codec::decode(&key, &row.body)));
             let was = match (row, &after) {
                 (Some(row), Some(record)) => {
                     let seen = Seen { partition, stored: row.clone(), key: key.clone(), record: record.clone() };
@@ -225,6 +225,6 @@ fn differs(row: &store::Record, record: &Record) -> Option<String> {
 #[derive(Debug)]
 struct Change {
     key: Key,
-    before: Option<Record>,
-    after: Option<Record>,
+    before: Option<Arc<Record>>,
+    after: Option<Arc<Record>>,
 }

@@ -1,0 +1,147 @@
+//! What a command can end with instead of its answer: a code, a sentence, a hint, and the exit code.
+
+use crate::{bench, output};
+use onward::Rejection;
+use onward::engine::Error as EngineError;
+use std::process::ExitCode;
+
+/// How a command ends, for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success = 0,
+    Refused = 1,
+    Usage = 2,
+    BarMissed = 3,
+    NotFound = 4,
+    Store = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error(transparent)]
+    Client(#[from] onward::Error),
+    #[error(transparent)]
+    Bench(#[from] bench::Error),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{option}: {text:?} is not a length of time: {why}")]
+    Duration { option: &'static str, text: String, why: String },
+    #[error("{option}: {text:?} is not a time: {why}")]
+    Time { option: &'static str, text: String, why: String },
+    #[error("--tag: {0:?} has no '=' between key and value")]
+    Tag(String),
+    #[error("--state: {0:?} is not a state")]
+    State(String),
+    #[error("--input: {place} cannot be read: {why}")]
+    InputUnreadable { place: String, why: String },
+    #[error("there is no store at {0}")]
+    StoreMissing(String),
+    #[error("{0}")]
+    DemoBroken(String),
+    #[error("{what}: {why}")]
+    System { what: &'static str, why: String },
+}
+
+impl Problem {
+    /// What clap found wrong, in one line.
+    pub(crate) fn usage(error: &clap::Error) -> Self {
+        if error.kind() == clap::error::ErrorKind::MissingSubcommand {
+            return Self::Usage("a command is missing".to_owned());
+        }
+        let text = error.render().to_string();
+        let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+        let joined = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+        Self::Usage(joined.trim_start_matches("error: ").to_owned())
+    }
+
+    pub(crate) fn system(what: &'static str, error: &std::io::Error) -> Self {
+        Self::System { what, why: error.to_string() }
+    }
+
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Client(error) => error.code(),
+            Self::Bench(error) => error.code(),
+            Self::Usage(_) => "usage",
+            Self::Duration { .. } => "invalid_duration",
+            Self::Time { .. } => "invalid_time",
+            Self::Tag(_) => "invalid_tag",
+            Self::State(_) => "invalid_state",
+            Self::InputUnreadable { .. } => "input_unreadable",
+            Self::StoreMissing(_) => "store_missing",
+            Self::DemoBroken(_) => "demo_broken",
+            Self::System { .. } => "system",
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Client(error) => error.hint(),
+            Self::Bench(error) => error.hint(),
+            Self::Usage(_) => "run the command with --help to see what it takes",
+            Self::Duration { .. } => "write for instance 10s, 5m, 1h30m or 2d",
+            Self::Time { .. } => "write for instance 2030-01-01T09:00:00Z or 2030-01-01T09:00:00+01:00",
+            Self::Tag(_) => "write for instance customer=42",
+            Self::State(_) => "choose waiting, delayed, active, completed or failed",
+            Self::InputUnreadable { .. } => {
+                "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"
+            }
+            Self::StoreMissing(_) => "name another one with --store, or make it with `onward submit`",
+            Self::DemoBroken(_) => "report this with the output",
+            Self::System { .. } => "check the limits of this user and the disk",
+        }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        use onward::Error;
+        match self {
+            Self::Client(Error::Engine(error)) => of_engine(error),
+            Self::Client(Error::Address(_) | Error::Name(_) | Error::Id(_) | Error::Payload(_)) => Exit::Usage,
+            Self::Client(_) | Self::DemoBroken(_) => Exit::Refused,
+            Self::Bench(error) => of_bench(error),
+            Self::StoreMissing(_) | Self::System { .. } => Exit::Store,
+            _ => Exit::Usage,
+        }
+    }
+
+    /// Prints itself and answers the exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        let (code, message, hint) = (self.code(), one_line(&self.to_string()), self.hint());
+        if json {
+            let error = serde_json::json!({ "error": { "code": code, "message": message, "hint": hint } });
+            output::print_error(&error.to_string());
+        } else {
+            output::print_error(&format!("error[{code}]: {message}\nhint: {hint}"));
+        }
+        self.exit().into()
+    }
+}
+
+fn of_engine(error: &EngineError) -> Exit {
+    match error {
+        EngineError::Refused(Rejection::ExecutionNotFound(_)) => Exit::NotFound,
+        EngineError::Refused(_) => Exit::Refused,
+        _ => Exit::Store,
+    }
+}
+
+fn of_bench(error: &bench::Error) -> Exit {
+    match error {
+        bench::Error::Url(_) | bench::Error::Option(_) => Exit::Usage,
+        bench::Error::Engine(error) => of_engine(error),
+        bench::Error::Store(_) | bench::Error::System(_) => Exit::Store,
+        _ => Exit::Refused,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

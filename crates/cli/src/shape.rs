@@ -1,0 +1,48 @@
+//! The JSON shape of an execution, and its text: what `get` and `ls` print.
+
+use crate::time::show;
+use onward::{Description, Millis, Payload};
+use serde_json::{Map, Value, json};
+
+/// An execution as a JSON object; what is not known is left out.
+pub(crate) fn object(of: &Description) -> Map<String, Value> {
+    let time = |at: Option<Millis>| at.map(|at| json!(show(at)));
+    let fields = [
+        ("id", Some(json!(of.id))),
+        ("namespace", Some(json!(of.namespace))),
+        ("lane", Some(json!(of.lane))),
+        ("kind", Some(json!(of.kind))),
+        ("state", Some(json!(of.state.as_str()))),
+        ("priority", Some(json!(of.priority))),
+        ("attempts", Some(json!(of.attempts))),
+        ("retries", Some(json!(of.retries))),
+        ("reclaims", Some(json!(of.reclaims))),
+        ("created_at", time(Some(of.created_at))),
+        ("ready_at", time(of.ready_at)),
+        ("started_at", time(of.started_at)),
+        ("finished_at", time(of.finished_at)),
+        ("worker", of.worker.as_ref().map(|worker| json!(worker))),
+        ("lease_expires_at", time(of.lease_expires_at)),
+        ("failure", of.failure.as_ref().map(|failure| json!(failure))),
+        ("key", of.idempotency_key.as_ref().map(|key| json!(key))),
+        ("requires", (!of.requires.is_empty()).then(|| json!(of.requires))),
+        ("tags", (!of.tags.is_empty()).then(|| json!(of.tags))),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// A payload as JSON: itself when it is JSON, else what it is and how long.
+pub(crate) fn payload(payload: &Payload) -> Value {
+    let described = || json!({ "content_type": payload.content_type(), "bytes": payload.as_bytes().len() });
+    payload.read().unwrap_or_else(|_| described())
+}
+
+/// Fields as aligned lines.
+pub(crate) fn lines(fields: &Map<String, Value>) -> String {
+    let width = fields.keys().map(String::len).max().unwrap_or(0);
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    fields.iter().map(|(name, value)| format!("{name:width$}  {}\n", text(value))).collect()
+}

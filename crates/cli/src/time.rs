@@ -1,0 +1,57 @@
+//! Times and lengths of time as people write and read them.
+
+use crate::problem::Problem;
+use jiff::{SpanRelativeTo, Timestamp};
+use onward::Millis;
+use std::time::Duration;
+
+/// A length of time such as `10s`, `5m`, `1h30m` or `2d`; a day has 24 hours.
+pub(crate) fn duration(option: &'static str, text: &str) -> Result<Duration, Problem> {
+    let wrong = |why: String| Problem::Duration { option, text: text.to_owned(), why };
+    let span: jiff::Span = text.trim().parse().map_err(|error: jiff::Error| wrong(error.to_string()))?;
+    let signed = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|error| wrong(error.to_string()))?;
+    Duration::try_from(signed).map_err(|_| wrong("it is negative".to_owned()))
+}
+
+/// A time such as `2030-01-01T09:00:00Z`.
+pub(crate) fn at(option: &'static str, text: &str) -> Result<Millis, Problem> {
+    let wrong = |why: String| Problem::Time { option, text: text.to_owned(), why };
+    let time: Timestamp = text.trim().parse().map_err(|error: jiff::Error| wrong(error.to_string()))?;
+    let since = u64::try_from(time.as_millisecond()).map_err(|_| wrong("it is before 1970".to_owned()))?;
+    Ok(Millis(since))
+}
+
+/// A time as RFC 3339 in UTC with milliseconds.
+pub(crate) fn show(time: Millis) -> String {
+    let since = i64::try_from(time.0).ok().and_then(|since| Timestamp::from_millisecond(since).ok());
+    since.map_or_else(|| format!("{time} ms"), |stamp| format!("{stamp:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_read_as_people_write_them() {
+        for (text, ms) in
+            [("10s", 10_000), ("250ms", 250), ("1h30m", 5_400_000), ("2d", 172_800_000), (" 5m ", 300_000)]
+        {
+            assert_eq!(duration("--delay", text).unwrap(), Duration::from_millis(ms), "{text}");
+        }
+        for text in ["", "10", "s", "-5s", "tomorrow", "9999999999999d", "1 month"] {
+            assert_eq!(duration("--delay", text).unwrap_err().code(), "invalid_duration", "{text}");
+        }
+    }
+
+    #[test]
+    fn times_need_a_zone_and_print_in_utc() {
+        let time = at("--at", "2030-01-01T09:00:00+01:00").unwrap();
+        assert_eq!(show(time), "2030-01-01T08:00:00.000Z");
+        assert_eq!(show(Millis(1_500)), "1970-01-01T00:00:01.500Z");
+        for text in
+            ["", "tomorrow", "2030-01-01", "2030-01-01T09:00:00", "1960-01-01T00:00:00Z", "2030-13-01T00:00:00Z"]
+        {
+            assert_eq!(at("--at", text).unwrap_err().code(), "invalid_time", "{text}");
+        }
+    }
+}

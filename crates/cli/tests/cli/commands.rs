@@ -1,0 +1,135 @@
+//! What the commands do and print when all is well.
+
+use crate::program::Place;
+use serde_json::json;
+
+#[test]
+fn work_is_submitted_shown_and_listed() {
+    let place = Place::new();
+    let args = ["train", "--input", r#"{"steps": [1, 2.50]}"#, "--lane", "gpu", "--priority", "7", "--tag", "run=9"];
+    let id = place.submit(&[&args[..], &["--requires", "gpu", "--requires", "linux", "--key", "run-9"]].concat());
+    let found = place.json(&["get", &id]);
+    assert_eq!(found["id"], json!(id));
+    assert_eq!((&found["kind"], &found["lane"], &found["state"]), (&json!("train"), &json!("gpu"), &json!("waiting")));
+    assert_eq!((&found["priority"], &found["attempts"]), (&json!(7), &json!(0)));
+    assert_eq!((&found["tags"], &found["requires"]), (&json!({ "run": "9" }), &json!(["gpu", "linux"])));
+    assert_eq!((&found["key"], &found["input"]), (&json!("run-9"), &json!({ "steps": [1, 2.5] })));
+    assert!(found["created_at"].as_str().unwrap().ends_with('Z') && found.get("result").is_none());
+
+    let text = place.run(&["get", &id]);
+    assert_eq!((text.exit, text.err.as_str()), (0, ""));
+    assert!(text.out.lines().any(|line| line.starts_with("state ") && line.ends_with(" waiting")), "{}", text.out);
+    assert!(!text.out.contains('\x1b'), "a pipe gets no colours");
+
+    let listed = place.json(&["ls"]);
+    assert_eq!((&listed["scanned"], &listed["executions"][0]["id"]), (&json!(1), &json!(id)));
+    let text = place.run(&["ls"]).out;
+    assert!(text.contains(&id) && text.ends_with("1 shown, 1 scanned\n"), "{text}");
+}
+
+#[test]
+fn a_key_stands_for_one_execution() {
+    let place = Place::new();
+    let submit = |input: &str| place.run(&["submit", "bill", "--key", "order-17", "--input", input]);
+    let (first, again) = (submit("1"), submit("1"));
+    let id = first.out.strip_prefix("submitted ").unwrap();
+    assert_eq!(again.out, format!("submitted before, under the same key: {id}"));
+    submit("2").refused("idempotency_mismatch", 1);
+    assert_eq!(place.json(&["ls"])["scanned"], json!(1));
+}
+
+#[test]
+fn input_comes_from_files_and_pipes_too() {
+    let place = Place::new();
+    std::fs::write(place.path("in.json"), " [1, 2] ").unwrap();
+    let id = place.submit(&["sum", "--input", "@in.json"]);
+    assert_eq!(place.json(&["get", &id])["input"], json!([1, 2]));
+    let piped = place.run_with(&["submit", "sum", "--input", "-"], b"{\"a\": null}");
+    let id = piped.out.trim().strip_prefix("submitted ").unwrap();
+    assert_eq!(place.json(&["get", id])["input"], json!({ "a": null }));
+    let negative = place.submit(&["sum", "--input", "-17"]);
+    assert_eq!(place.json(&["get", &negative])["input"], json!(-17));
+    std::fs::write(place.path("page.png"), [0, 255, 10, 13]).unwrap();
+    let id = place.submit(&["scan", "--input", "@page.png", "--content-type", "image/png"]);
+    assert_eq!(place.json(&["get", &id])["input"], json!({ "content_type": "image/png", "bytes": 4 }));
+}
+
+#[test]
+fn delays_and_times_are_kept() {
+    let place = Place::new();
+    let time = |text: &serde_json::Value| text.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let found = place.json(&["get", &place.submit(&["remind", "--delay", "1h30m"])]);
+    assert_eq!(found["state"], json!("delayed"));
+    assert_eq!(time(&found["ready_at"]).duration_since(time(&found["created_at"])).as_secs(), 5_400);
+    let found = place.json(&["get", &place.submit(&["remind", "--at", "2033-05-18T05:33:20+02:00"])]);
+    assert_eq!(found["ready_at"], json!("2033-05-18T03:33:20.000Z"));
+}
+
+#[test]
+fn listings_filter_page_and_say_how_much_they_scanned() {
+    let place = Place::new();
+    let mut ids = Vec::new();
+    for n in 0..6 {
+        let lane = if n % 2 == 0 { "even" } else { "odd" };
+        let delay = if n == 5 { "1h" } else { "0s" };
+        ids.push(place.submit(&[if n < 3 { "low" } else { "high" }, "--lane", lane, "--delay", delay]));
+    }
+    let listed = |args: &[&str]| {
+        let page = place.json(&[&["ls"], args].concat());
+        let found: Vec<usize> = page["executions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|found| ids.iter().position(|id| found["id"] == json!(id)).unwrap())
+            .collect();
+        (found, page["scanned"].as_u64().unwrap(), page["more_before"].as_str().map(str::to_owned))
+    };
+    let sorted = |(mut found, scanned, more): (Vec<usize>, u64, Option<String>)| {
+        found.sort_unstable();
+        (found, scanned, more)
+    };
+    assert_eq!(sorted(listed(&[])), (vec![0, 1, 2, 3, 4, 5], 6, None));
+    assert_eq!(sorted(listed(&["--lane", "even"])), (vec![0, 2, 4], 6, None));
+    assert_eq!(sorted(listed(&["--kind", "high", "--lane", "odd"])), (vec![3, 5], 6, None));
+    assert_eq!(listed(&["--state", "delayed"]), (vec![5], 6, None));
+    assert_eq!(listed(&["--state", "failed"]), (vec![], 6, None));
+    assert_eq!(listed(&["--namespace", "other"]), (vec![], 0, None));
+    let (first, scanned, more) = listed(&["--limit", "4"]);
+    let more = more.unwrap();
+    assert_eq!((scanned, &more), (4, &ids[first[3]]));
+    let (rest, _, end) = listed(&["--limit", "4", "--before", &more]);
+    assert_eq!((rest.len(), end), (2, None));
+    assert!(rest.iter().all(|n| !first.contains(n)));
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let place = Place::new();
+    let help = place.run(&["--help"]);
+    assert_eq!((help.exit, help.err.as_str()), (0, ""));
+    for word in
+        ["demo", "submit", "get", "ls", "bench", "Exit codes:", "the store failed", "ONWARD_STORE", "sqlite:onward.db"]
+    {
+        assert!(help.out.contains(word), "{word}: {}", help.out);
+    }
+    assert!(!help.out.contains("churn") && !help.out.contains('\x1b'), "{}", help.out);
+    for command in ["demo", "submit", "get", "ls", "bench"] {
+        let help = place.run(&[command, "--help"]);
+        assert!(help.exit == 0 && help.out.contains("Example"), "{command}: {}", help.out);
+    }
+    assert!(place.run(&["--version"]).out.starts_with("onward 0."));
+    let nothing = place.run(&[]);
+    assert!(nothing.exit == 2 && nothing.err.contains("Usage:"), "{}", nothing.err);
+    assert!(!place.db().exists());
+}
+
+#[test]
+fn the_options_of_the_program_can_stand_anywhere() {
+    let place = Place::new();
+    let store = format!("sqlite:{}", place.path("other.db").display());
+    let ran = place.run(&["submit", "x", "--json", "--store", &store]);
+    assert!(ran.out.starts_with('{'), "{}", ran.out);
+    assert!(place.path("other.db").exists() && !place.db().exists());
+    let loud = place.run(&["-vv", "--store", &store, "ls"]);
+    assert!(loud.exit == 0 && loud.out.contains("1 shown"), "{}", loud.err);
+}

@@ -1,0 +1,26 @@
+//! The demonstration holds what it shows.
+
+use crate::program::Place;
+use serde_json::Value;
+
+#[test]
+fn the_demo_shows_and_checks_every_scene() {
+    let place = Place::new();
+    let ran = place.run(&["demo"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""), "{}", ran.out);
+    for scene in ["1. Plain work", "2. A failure", "3. Work for later", "4. A worker process is killed", "5. The books"]
+    {
+        assert!(ran.out.contains(scene), "{scene}: {}", ran.out);
+    }
+    assert!(ran.out.contains("kill -9 ") && ran.out.contains("13 of 13 checks held"), "{}", ran.out);
+    assert!(!ran.out.contains('\x1b'), "a pipe gets no colours");
+    assert!(!place.db().exists(), "it leaves nothing behind");
+}
+
+#[test]
+fn programs_get_the_checks_as_json() {
+    let ran = Place::new().run(&["demo", "--json"]);
+    let summary: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((summary["held"].as_u64(), summary["broken"].as_u64()), (Some(13), Some(0)), "{summary}");
+    assert_eq!(summary["checks"].as_array().unwrap().len(), 13);
+}

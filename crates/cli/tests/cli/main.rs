@@ -1,0 +1,11 @@
+//! The real program: what it prints, how it refuses, and what it promises between processes.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error panics")]
+
+mod commands;
+mod crash;
+mod demo;
+mod mistakes;
+mod processes;
+mod program;
+mod stores;

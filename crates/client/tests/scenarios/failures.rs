@@ -1,0 +1,131 @@
+//! Failures of handlers: retried, final, panics, and work that nobody can run.
+
+use crate::world::{PATIENCE, on_every_store};
+use onward::{AttemptKind, Backoff, Category, Context, Error, Failed, Payload, PublicState, RetryPolicy, Span, Worker};
+
+fn after(seconds: u64, max_retries: u32) -> RetryPolicy {
+    let backoff = Backoff::Fixed { delay: Span::seconds(seconds), jitter: false };
+    RetryPolicy { max_retries, backoff, ..RetryPolicy::default() }
+}
+
+async fn third_time_lucky(ctx: Context, name: String) -> Result<String, Failed> {
+    match ctx.attempt() {
+        1 => Err(std::io::Error::other("the network is away").into()),
+        2 => Err(Failed::category("rate_limit", "slow down")),
+        _ => Ok(format!("{name}, {:?} after {} retries", ctx.attempt_kind(), ctx.retries())),
+    }
+}
+
+async fn hopeless(_ctx: Context, _input: ()) -> Result<(), Failed> {
+    Err(Failed::permanent("the account is closed"))
+}
+
+async fn transient(_ctx: Context, _input: ()) -> Result<(), std::fmt::Error> {
+    Err(std::fmt::Error)
+}
+
+async fn clumsy(ctx: Context, how: String) -> Result<String, Failed> {
+    assert!(ctx.attempt() > 1, "dropped the {how}");
+    Ok(format!("caught the {how}"))
+}
+
+async fn boundless(_ctx: Context, _input: ()) -> Result<String, Failed> {
+    Ok("x".repeat(600_000))
+}
+
+on_every_store! {
+    async fn a_failure_is_retried_after_its_pause(world: held) {
+        let client = &world.client;
+        let worker = Worker::new(client).on("try", third_time_lucky).start().unwrap();
+        let id = client.submit("try", "Ada").retry(after(5, 3)).await.unwrap().id;
+        let waiting = world.until_state(id, PublicState::Delayed).await;
+        assert_eq!(waiting.failure.as_ref().unwrap().category, Category::transient());
+        assert_eq!(&*waiting.failure.unwrap().message, "the network is away");
+        assert_eq!((waiting.attempts, waiting.ready_at), (1, Some(waiting.created_at + Span::seconds(5))));
+        world.advance(Span::seconds(5));
+        let waiting = world.until(id, |found| found.attempts == 2 && found.state == PublicState::Delayed).await;
+        assert_eq!(waiting.failure.unwrap().category.as_str(), "rate_limit");
+        world.advance(Span::seconds(5));
+        let done = world.until_state(id, PublicState::Completed).await;
+        assert_eq!((done.attempts, done.retries, done.failure), (3, 2, None));
+        let result: String = client.result(id).await.unwrap().unwrap();
+        assert_eq!(result, format!("Ada, {:?} after 2 retries", AttemptKind::Retry));
+        worker.drain().await.unwrap();
+    }
+
+    async fn retries_run_out(world: held) {
+        let client = &world.client;
+        let worker = Worker::new(client).on("fail", transient).start().unwrap();
+        let id = client.submit("fail", &()).retry(after(0, 2)).await.unwrap().id;
+        let done = world.until_state(id, PublicState::Failed).await;
+        assert_eq!((done.attempts, done.retries), (3, 2));
+        worker.drain().await.unwrap();
+    }
+
+    async fn a_permanent_failure_ends_it(world: new) {
+        let client = &world.client;
+        let worker = Worker::new(client).on("close", hopeless).start().unwrap();
+        let id = client.submit("close", &()).await.unwrap().id;
+        let error = client.wait::<()>(id, PATIENCE).await.unwrap_err();
+        let Error::ExecutionFailed { failure, .. } = &error else { panic!("{error}") };
+        assert_eq!((failure.category.as_str(), &*failure.message), ("permanent", "the account is closed"));
+        assert_eq!((error.code(), world.get(id).await.attempts), ("execution_failed", 1));
+        assert_eq!(client.result::<()>(id).await.unwrap_err(), error);
+        worker.drain().await.unwrap();
+    }
+
+    async fn a_panic_fails_its_attempt_and_nothing_else(world: held) {
+        let client = &world.client;
+        let worker = Worker::new(client).on("catch", clumsy).concurrency(1).start().unwrap();
+        let id = client.submit("catch", "ball").retry(after(5, 1)).await.unwrap().id;
+        let waiting = world.until_state(id, PublicState::Delayed).await;
+        let failure = waiting.failure.unwrap();
+        assert_eq!((failure.category, &*failure.message), (Category::panic(), "dropped the ball"));
+        world.advance(Span::seconds(5));
+        world.until_state(id, PublicState::Completed).await;
+        assert_eq!(client.result::<String>(id).await.unwrap().unwrap(), "caught the ball");
+        worker.drain().await.unwrap();
+    }
+
+    async fn work_without_a_handler_fails_under_its_policy(world: held) {
+        let client = &world.client;
+        let worker = Worker::new(client).on("known", hopeless).name("old").start().unwrap();
+        let id = client.submit("new-kind", &()).retry(after(5, 3)).await.unwrap().id;
+        let failure = world.until_state(id, PublicState::Delayed).await.failure.unwrap();
+        assert_eq!(failure.category.as_str(), "no_handler");
+        assert_eq!(&*failure.message, "worker old has no handler for new-kind");
+        worker.drain().await.unwrap();
+        let worker = Worker::new(client).on("new-kind", async |_: Context, (): ()| Ok::<_, Failed>("new")).start().unwrap();
+        world.advance(Span::seconds(5));
+        world.until_state(id, PublicState::Completed).await;
+        worker.drain().await.unwrap();
+    }
+
+    async fn input_and_output_that_do_not_fit_fail_for_good(world: new) {
+        let client = &world.client;
+        let worker = Worker::new(client)
+            .on("close", hopeless)
+            .on("grow", boundless)
+            .on_payload("raw", async |_: Context, _: Payload| {
+                let bytes = vec![0; 600_000].into();
+                Ok::<_, Failed>(Payload::Bytes { content_type: "image/png".into(), bytes })
+            })
+            .start()
+            .unwrap();
+        for (kind, input, message) in [
+            ("close", "no unit", "the input does not fit the handler"),
+            ("grow", "", "the result cannot be kept"),
+            ("raw", "", "the result is refused"),
+        ] {
+            let id = match input {
+                "" => client.submit(kind, &()).await.unwrap().id,
+                input => client.submit(kind, input).await.unwrap().id,
+            };
+            let done = world.until_state(id, PublicState::Failed).await;
+            let failure = done.failure.unwrap();
+            assert_eq!((done.attempts, failure.category), (1, Category::permanent()));
+            assert!(failure.message.starts_with(message), "{}", failure.message);
+        }
+        worker.drain().await.unwrap();
+    }
+}

@@ -1,0 +1,109 @@
+//! Trouble with the store: reports are repeated under the same id while the lease is held.
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use onward::store::memory::Memory;
+use onward::store::{
+    Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, system_clock,
+};
+use onward::{Client, ClientOptions, Context, Failed, PublicState, Worker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::sync::watch;
+
+/// A store in memory whose disk can be full.
+#[derive(Debug)]
+struct Filling {
+    inner: Memory,
+    /// Commits that still fail.
+    full_for: AtomicU32,
+}
+
+#[async_trait]
+impl Store for Filling {
+    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        self.inner.load(partition, keys).await
+    }
+
+    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        let left = self.full_for.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if left.is_ok() {
+            return Err(Error::new(ErrorKind::Full, "the disk is full").unwritten());
+        }
+        self.inner.commit(group).await
+    }
+
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        self.inner.scan(index, partitions, range, limit).await
+    }
+
+    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        self.inner.count(index, partitions, cap).await
+    }
+
+    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        self.inner.due(partitions, from, until, limit).await
+    }
+
+    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.inner.read_log(partition, log, after, limit).await
+    }
+
+    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        self.inner.read_feed(after, limit).await
+    }
+
+    fn watch(&self) -> BoxStream<'static, Wake> {
+        self.inner.watch()
+    }
+
+    fn home(&self) -> watch::Receiver<Home> {
+        self.inner.home()
+    }
+
+    fn meta(&self) -> Meta {
+        self.inner.meta()
+    }
+
+    async fn health(&self) -> Result<Health> {
+        self.inner.health().await
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_fills_up_while_a_handler_ends_costs_no_second_attempt() {
+    let store = Arc::new(Filling { inner: Memory::new(8, system_clock(), 1), full_for: AtomicU32::new(0) });
+    let client = Client::on_store(store.clone(), ClientOptions::default()).await.unwrap();
+    for failing in [false, true] {
+        let disk = store.clone();
+        let fill = move |ctx: Context, (): ()| {
+            disk.full_for.store(3, Ordering::SeqCst);
+            async move { if failing { Err(Failed::permanent("in vain")) } else { Ok(ctx.attempt()) } }
+        };
+        let worker = Worker::new(&client).on("fill", fill).start().unwrap();
+        let id = client.submit("fill", &()).await.unwrap().id;
+        let done = crate::world::within(async {
+            loop {
+                let found = client.get(id).await.unwrap().unwrap();
+                if found.finished_at.is_some() {
+                    return found;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let expected = if failing { PublicState::Failed } else { PublicState::Completed };
+        assert_eq!((done.state, done.attempts, done.reclaims), (expected, 1, 0));
+        assert_eq!(store.full_for.load(Ordering::SeqCst), 0, "the disk was full three times");
+        worker.drain().await.unwrap();
+    }
+}

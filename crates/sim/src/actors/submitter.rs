@@ -1,0 +1,119 @@
+//! Submits all sorts of work, repeats itself when unsure, and uses keys that others use too.
+
+use super::Caller;
+use crate::clock::sleep;
+use crate::settings::{COMMANDS_MIN, class};
+use onward_core::{
+    Backoff, Category, ExecutionId, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, TagKey,
+    TagValue, When,
+};
+use onward_engine::{NewExecution, SubmitIds};
+
+/// Keys that all submitters of a run share.
+const KEYS: u64 = 12;
+
+/// Somebody who submits.
+#[derive(Debug)]
+pub(crate) struct Submitter(pub(crate) Caller);
+
+impl Submitter {
+    /// Submits until the run has had enough commands.
+    pub(crate) async fn run(mut self) {
+        while self.0.world.hub.commands() < COMMANDS_MIN {
+            sleep(self.0.dice.span(0, 700)).await;
+            if let Some(new) = self.draw() {
+                self.submit(&new).await;
+            }
+        }
+    }
+
+    /// Submits under one pair of ids until there is an answer, and sometimes once more.
+    async fn submit(&mut self, new: &NewExecution) {
+        let mut ids: Option<SubmitIds> = None;
+        let mut acknowledged: Option<ExecutionId> = None;
+        for _ in 0..6 {
+            let Some(process) = self.0.world.any(&mut self.0.dice) else {
+                sleep(Span(200)).await;
+                continue;
+            };
+            let ids = *ids.get_or_insert_with(|| process.engine.submit_ids(new));
+            match self.0.submit(&process, ids, new).await {
+                Some(Ok(submitted)) => {
+                    if acknowledged.is_some_and(|first| first != submitted.id) && !self.0.world.settings.is_forgetful() {
+                        let what = format!("one submit was acknowledged as {} and as {acknowledged:?}", submitted.id);
+                        self.0.world.hub.violate("repeats", what);
+                    }
+                    acknowledged = Some(submitted.id);
+                    if self.0.errs(30) {
+                        self.0.look_up(&process, submitted.id).await;
+                    }
+                    // A caller whose answer got lost on the last stretch says it all again.
+                    if !self.0.errs(25) {
+                        return;
+                    }
+                }
+                Some(Err(error)) if !error.is_temporary() => return,
+                _ => sleep(self.0.dice.span(10, 1_500)).await,
+            }
+        }
+    }
+
+    fn draw(&mut self) -> Option<NewExecution> {
+        let settings = self.0.world.settings.clone();
+        let now = self.0.world.hub.now();
+        let dice = &mut self.0.dice;
+        let mut new = NewExecution::new(Kind::parse("send-email").ok()?, Payload::of(&dice.below(1_000_000)).ok()?);
+        new.namespace = dice.pick(&settings.namespaces)?.clone();
+        new.lane = dice.pick(&settings.lanes)?.clone();
+        new.priority = if dice.percent(70) { 0 } else { dice.between(1, 9_000) as u16 };
+        new.when = when(dice.below(20), dice.between(1, 12_000), now);
+        new.requires = class(match dice.below(20) {
+            0..=13 => &[],
+            14..=16 => &["gpu"],
+            17..=18 => &["eu", "gpu"],
+            // Nobody can do this; it must wait and hold nobody up.
+            _ => &["quantum"],
+        });
+        if dice.percent(15) {
+            new.input = Payload::bytes("text/plain", vec![b'x'; dice.between(1, 3_000) as usize]).ok()?;
+        }
+        if dice.percent(20) {
+            new.tags.insert(TagKey::parse("team").ok()?, TagValue::parse(["red", "blue"][dice.below(2) as usize]).ok()?);
+        }
+        new.policy = Policy { retry: retry(dice.below(8)), dedup_window: None };
+        if dice.percent(25) {
+            let key = dice.below(KEYS);
+            new.idempotency_key = Some(IdempotencyKey::parse(&format!("order/{key}")).ok()?);
+            // The same key mostly asks for the same, so that its first execution is found.
+            new.input = Payload::of(&key).ok()?;
+            new.policy = Policy::default();
+            (new.priority, new.tags, new.requires) = (0, Default::default(), class(&[]));
+            new.lane = settings.lanes.first()?.clone();
+            if dice.percent(15) {
+                new.input = Payload::of("something else").ok()?;
+            }
+        }
+        Some(new)
+    }
+}
+
+fn when(kind: u64, ms: u64, now: Millis) -> When {
+    match kind {
+        0..=12 => When::Now,
+        13..=15 => When::After(Span(ms)),
+        16..=17 => When::At(now + Span(ms)),
+        18 => When::At(now - Span(ms)),
+        // Mostly within the grace for slow networks, sometimes beyond it.
+        _ => When::At(now - Span(ms * 6)),
+    }
+}
+
+fn retry(kind: u64) -> RetryPolicy {
+    let backoff = match kind % 4 {
+        0 => Backoff::Fixed { delay: Span(0), jitter: false },
+        1 => Backoff::Fixed { delay: Span(800), jitter: true },
+        _ => Backoff::Exponential { initial: Span(300), max: Span(4_000), jitter: kind.is_multiple_of(2) },
+    };
+    let categories = if kind == 5 { vec![Category::transient()] } else { Vec::new() };
+    RetryPolicy { max_retries: (kind % 4) as u32, backoff, categories }
+}

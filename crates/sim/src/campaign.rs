@@ -1,0 +1,102 @@
+//! Many runs at once: every seed on its own, spread over the machine's cores.
+
+use crate::{FaultCounts, Keep, Mutant, Report, run};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What many runs came to.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// Runs.
+    pub seeds: u64,
+    /// Calls of submitters, workers and operators.
+    pub commands: u64,
+    /// Commands that the rules ran.
+    pub operations: u64,
+    /// Faults by kind.
+    pub faults: FaultCounts,
+    /// The fewest commands of any run.
+    pub commands_least: u64,
+    /// The fewest faults of any run.
+    pub faults_least: u64,
+    /// Runs in which something did not hold, by seed.
+    pub failures: Vec<Report>,
+}
+
+impl Totals {
+    /// How many faults of all kinds happened.
+    #[must_use]
+    pub fn fault_count(&self) -> u64 {
+        self.faults.values().sum()
+    }
+
+    fn add(&mut self, report: Report) {
+        let faults = report.fault_count();
+        let first = self.seeds == 0;
+        self.commands_least = if first { report.commands } else { self.commands_least.min(report.commands) };
+        self.faults_least = if first { faults } else { self.faults_least.min(faults) };
+        self.seeds += 1;
+        self.commands += report.commands;
+        self.operations += report.operations;
+        for (fault, count) in &report.faults {
+            *self.faults.entry(*fault).or_default() += count;
+        }
+        if report.violation.is_some() {
+            self.failures.push(report);
+        }
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Runs every seed of a range; `progress` hears how many are done.
+pub fn many(seeds: Range<u64>, progress: impl Fn(&Totals) + Sync) -> Totals {
+    let (next, totals) = (AtomicU64::new(seeds.start), Mutex::new(Totals::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads() {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    let report = run(seed, None, Keep::Hash);
+                    let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+                    totals.add(report);
+                    progress(&totals);
+                }
+            });
+        }
+    });
+    let mut totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    totals.failures.sort_by_key(|report| report.seed);
+    totals
+}
+
+/// The lowest seed of a range at which a planted fault is found.
+#[must_use]
+pub fn first_failure(mutant: Mutant, seeds: Range<u64>) -> Option<Report> {
+    let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(None::<Report>));
+    std::thread::scope(|scope| {
+        for _ in 0..threads() {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let beaten = |found: &Option<Report>| found.as_ref().is_some_and(|best| best.seed < seed);
+                    if seed >= seeds.end || beaten(&found.lock().unwrap_or_else(PoisonError::into_inner)) {
+                        return;
+                    }
+                    let report = run(seed, Some(mutant), Keep::Hash);
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    if report.violation.is_some() && !beaten(&found) {
+                        *found = Some(report);
+                    }
+                }
+            });
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

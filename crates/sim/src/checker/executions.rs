@@ -1,0 +1,291 @@
+//! Executions: only legal transitions, one event for each, one lease at a time, epochs that only grow, one end.
+
+use super::{Change, Stage};
+use onward_core::record::{Execution, Outcome, Record, State};
+use onward_core::{
+    Category, Class, CommandId, Event, ExecutionId, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, What,
+    WorkerName, limits,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a worker asks for, as its owner told the checker.
+#[derive(Debug, Clone)]
+pub(crate) struct Asks {
+    pub(crate) namespace: Namespace,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) capabilities: Class,
+}
+
+/// All executions ever seen.
+#[derive(Debug, Default)]
+pub(super) struct Executions {
+    lives: BTreeMap<ExecutionId, Life>,
+    created: BTreeMap<CommandId, ExecutionId>,
+    /// The newest execution of each idempotency key and when the key is forgotten.
+    keys: BTreeMap<(Namespace, IdempotencyKey), (ExecutionId, Millis)>,
+    leases: BTreeMap<LeaseId, ExecutionId>,
+    workers: BTreeMap<WorkerName, Asks>,
+}
+
+/// What one execution went through.
+#[derive(Debug)]
+pub(super) struct Life {
+    /// Every stage with the number of the commit that made it.
+    versions: Vec<(u64, Stage)>,
+    /// The highest epoch ever given out.
+    epoch: u64,
+    claims: u32,
+    /// Since when it waits for a worker, if it does.
+    ready_since: Option<Millis>,
+    /// The store lost a commit that touched it, so nothing that was said about it before counts.
+    void: bool,
+}
+
+impl Executions {
+    pub(super) fn worker(&mut self, name: WorkerName, asks: Asks) {
+        self.workers.insert(name, asks);
+    }
+
+    pub(super) fn is_void(&self, id: ExecutionId) -> bool {
+        self.lives.get(&id).is_some_and(|life| life.void)
+    }
+
+    /// The stages that an execution had at any time since a commit; absent counts.
+    pub(super) fn stages(&self, id: ExecutionId, since: u64) -> Vec<&Stage> {
+        let Some(life) = self.lives.get(&id) else { return vec![&Stage::Absent] };
+        let first = life.versions.iter().rposition(|(seq, _)| *seq <= since);
+        let mut stages: Vec<&Stage> =
+            life.versions[first.unwrap_or(0)..].iter().map(|(_, stage)| stage).collect();
+        if first.is_none() {
+            stages.push(&Stage::Absent);
+        }
+        stages
+    }
+
+    /// Since when an execution waits for a worker; `None` when it does not, or when it is not known.
+    pub(super) fn ready_since(&self, id: ExecutionId) -> Option<Millis> {
+        self.lives.get(&id).and_then(|life| life.ready_since)
+    }
+
+    /// The execution that a call created.
+    pub(super) fn created_by(&self, command: CommandId) -> Option<ExecutionId> {
+        self.created.get(&command).copied()
+    }
+
+    /// The execution that a lease was ever given out for.
+    pub(super) fn leased(&self, lease: LeaseId) -> Option<ExecutionId> {
+        self.leases.get(&lease).copied()
+    }
+
+    /// Looks at all executions that a commit changed.
+    pub(super) fn committed(
+        &mut self,
+        seq: u64,
+        now: Millis,
+        changes: &[Change],
+        events: &[Event],
+    ) -> Result<(), String> {
+        let mut told = BTreeSet::new();
+        for change in changes {
+            let Key::Execution(id) = change.key else { continue };
+            let Some(Record::Execution(after)) = change.after.as_deref() else {
+                return Err(format!("{id} disappeared"));
+            };
+            told.insert(id);
+            let before = match change.before.as_deref() {
+                Some(Record::Execution(before)) => Some(before),
+                _ => None,
+            };
+            let own: Vec<&Event> = events.iter().filter(|event| event.execution == Some(id)).collect();
+            self.changed(seq, now, before, after, &own).map_err(|what| format!("{id}: {what}"))?;
+        }
+        match events.iter().filter_map(|event| event.execution).find(|id| !told.contains(id)) {
+            Some(id) => Err(format!("an event was written for {id}, which did not change")),
+            None => Ok(()),
+        }
+    }
+
+    fn changed(
+        &mut self,
+        seq: u64,
+        now: Millis,
+        before: Option<&Execution>,
+        after: &Execution,
+        events: &[&Event],
+    ) -> Result<(), String> {
+        // A record that somebody touched is written again as it was.
+        if before == Some(after) && events.is_empty() {
+            return Ok(());
+        }
+        let mut stage = before.map_or(Stage::Absent, Stage::of);
+        let mut between = Vec::new();
+        for event in events {
+            stage = stage.after(&event.what, event.at, now)?;
+            self.event(after, &event.what)?;
+            between.push((seq, stage.clone()));
+        }
+        // What a commit passes through is true for the answers that it gives on the way.
+        between.pop();
+        let found = Stage::of(after);
+        if !stage.agrees(&found) {
+            return Err(format!("its events lead to {stage:?}, its record says {found:?}"));
+        }
+        match before {
+            None => self.accepted(after, now)?,
+            Some(before) => {
+                unchanged(before, after)?;
+                failed(before, after, events)?;
+                if events.is_empty() {
+                    renewed(before, after, now)?;
+                }
+            }
+        }
+        self.consistent(after, now)?;
+        let life = self.lives.entry(after.id).or_insert_with(|| Life::new(false));
+        life.ready_since = (found == Stage::Ready).then_some(now);
+        life.versions.extend(between);
+        life.versions.push((seq, found));
+        Ok(())
+    }
+
+    /// What an event says beyond the stage it leads to.
+    fn event(&mut self, execution: &Execution, what: &What) -> Result<(), String> {
+        let What::Claimed { attempt, epoch, worker } = what else { return Ok(()) };
+        let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
+        if *epoch <= life.epoch {
+            return Err(format!("epoch {epoch} was given out after epoch {}", life.epoch));
+        }
+        if *attempt != life.claims {
+            return Err(format!("attempt {attempt} began after {} attempts", life.claims));
+        }
+        life.epoch = *epoch;
+        life.claims += 1;
+        let Some(asks) = self.workers.get(worker) else { return Err(format!("nobody is called {worker}")) };
+        let lane_fits = asks.namespace == execution.namespace && asks.lanes.contains(&execution.lane);
+        if !lane_fits || !execution.requires.missing_from(&asks.capabilities).is_empty() {
+            return Err(format!("{worker} got work that it did not ask for or cannot do"));
+        }
+        Ok(())
+    }
+
+    /// A new execution: the only one of its call, and of its key while the key is remembered.
+    fn accepted(&mut self, new: &Execution, now: Millis) -> Result<(), String> {
+        if let Some(other) = self.created.insert(new.created_by, new.id) {
+            return Err(format!("one submit created it and {other}"));
+        }
+        if (new.attempts, new.retries, new.reclaims) != (new.attempts.min(1), 0, 0) || new.last.is_some() {
+            return Err("it was born with a past".to_owned());
+        }
+        let Some(key) = &new.idempotency_key else { return Ok(()) };
+        let window = new.policy.dedup_window.unwrap_or(limits::DEDUP_WINDOW_DEFAULT);
+        // The writer's clock may run behind, which can shorten the window it wrote, so the model keeps the record's.
+        let until = new.created_at + window;
+        match self.keys.insert((new.namespace.clone(), key.clone()), (new.id, until)) {
+            Some((other, remembered)) if now < remembered => {
+                Err(format!("key {key} stands for it and for {other}, remembered until {remembered}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn consistent(&mut self, execution: &Execution, now: Millis) -> Result<(), String> {
+        let succeeded = matches!(Stage::of(execution), Stage::Finished(Outcome::Success));
+        if execution.result.is_some() != succeeded {
+            return Err("it has a result without success, or success without a result".to_owned());
+        }
+        if execution.retries > execution.policy.retry.max_retries || execution.reclaims > limits::RECLAIMS_MAX {
+            return Err("it was tried more often than allowed".to_owned());
+        }
+        let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
+        if (execution.epoch, execution.attempts) != (life.epoch, life.claims) {
+            return Err(format!("its record counts epoch {} and {} attempts", execution.epoch, execution.attempts));
+        }
+        let State::Active(active) = &execution.state else { return Ok(()) };
+        if now >= active.lease.expires_at {
+            return Err(format!("a lease was written at {now} that had ended at {}", active.lease.expires_at));
+        }
+        match self.leases.insert(active.lease.id, execution.id) {
+            Some(other) if other != execution.id => Err(format!("its lease id was used for {other}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The store went back to an earlier state of these executions.
+    pub(super) fn rolled_back(&mut self, seq: u64, changes: &[Change]) {
+        for change in changes {
+            let Key::Execution(id) = change.key else { continue };
+            let mut life = Life::new(true);
+            if let Some(Record::Execution(execution)) = change.after.as_deref() {
+                life.versions.push((seq, Stage::of(execution)));
+                (life.epoch, life.claims) = (execution.epoch, execution.attempts);
+            }
+            self.lives.insert(id, life);
+            self.leases.retain(|_, of| *of != id);
+            if change.after.is_none() {
+                self.created.retain(|_, of| *of != id);
+                self.keys.retain(|_, (of, _)| *of != id);
+            }
+        }
+    }
+}
+
+impl Life {
+    fn new(void: bool) -> Self {
+        Self { versions: Vec::new(), epoch: 0, claims: 0, ready_since: None, void }
+    }
+}
+
+/// What never changes did not, and time did not go back.
+fn unchanged(before: &Execution, after: &Execution) -> Result<(), String> {
+    let fixed = |x: &Execution| {
+        let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.priority);
+        let rest = (x.input.clone(), x.policy.clone(), x.idempotency_key.clone(), x.created_at, x.created_by);
+        (place, rest, x.tags.clone(), x.share.clone())
+    };
+    if fixed(before) != fixed(after) {
+        return Err("something that never changes has changed".to_owned());
+    }
+    if after.changed_at < before.changed_at {
+        return Err(format!("its time went back from {} to {}", before.changed_at, after.changed_at));
+    }
+    if before.queued_at.is_some() && before.queued_at != after.queued_at {
+        return Err("it lost its place in the queue".to_owned());
+    }
+    Ok(())
+}
+
+/// Without an event nothing but the end of a live lease may have moved, and only forward.
+fn renewed(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
+    let (State::Active(old), State::Active(new)) = (&before.state, &after.state) else {
+        return Err("it changed without an event".to_owned());
+    };
+    if old.lease.id != new.lease.id || old.attempt != new.attempt || before.last != after.last {
+        return Err("its lease changed hands without an event".to_owned());
+    }
+    if new.lease.expires_at < old.lease.expires_at {
+        return Err("a renewal made its lease shorter".to_owned());
+    }
+    if now >= old.lease.expires_at {
+        return Err(format!("a lease that had ended at {} was renewed at {now}", old.lease.expires_at));
+    }
+    Ok(())
+}
+
+/// The retry policy was obeyed.
+fn failed(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
+    let mut retries = before.retries;
+    for event in events {
+        let What::AttemptFailed { category, retry_at, .. } = &event.what else { continue };
+        let retry = &before.policy.retry;
+        let listed = retry.categories.is_empty() || retry.categories.contains(category);
+        let allowed = retries < retry.max_retries && listed && *category != Category::permanent();
+        if allowed != retry_at.is_some() {
+            return Err(format!("a failure of category {} after {retries} retries was answered wrongly", category.as_str()));
+        }
+        retries += u32::from(retry_at.is_some());
+    }
+    if retries != after.retries {
+        return Err(format!("it counts {} retries instead of {retries}", after.retries));
+    }
+    Ok(())
+}

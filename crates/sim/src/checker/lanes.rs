@@ -1,0 +1,166 @@
+//! Lanes: no claim in a paused one, no submit into a draining one, and an answered decision holds everywhere.
+
+use super::Change;
+use onward_core::record::{LaneState, Record};
+use onward_core::{Event, Key, Lane, Namespace, PartitionId, What};
+use onward_store::Partition;
+use std::collections::BTreeMap;
+
+type Name = (Namespace, Lane);
+
+/// Every lane that somebody changed.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    lanes: BTreeMap<Name, Decisions>,
+    /// What each partition's copy said, with the number of the commit that made it say so, and the revision.
+    copies: BTreeMap<(Name, PartitionId), Vec<(u64, LaneState, u64)>>,
+}
+
+/// What was decided about one lane.
+#[derive(Debug, Default)]
+struct Decisions {
+    by_revision: BTreeMap<u64, LaneState>,
+    /// The newest decision whose caller was told that it holds.
+    answered: Option<u64>,
+}
+
+impl Decisions {
+    /// Whether an answered decision forbids something, and nothing decided since allows it.
+    fn bars(&self, state: LaneState) -> bool {
+        self.answered.is_some_and(|answered| {
+            let mut since = self.by_revision.range(answered..).peekable();
+            since.peek().is_some() && since.all(|(_, decided)| *decided == state)
+        })
+    }
+}
+
+impl Lanes {
+    pub(super) fn committed(
+        &mut self,
+        seq: u64,
+        changes: &[Change],
+        events: &[Event],
+        partition: Partition,
+    ) -> Result<(), String> {
+        let here = PartitionId(partition.0);
+        for event in events {
+            let name = (event.namespace.clone(), event.lane.clone());
+            let (forbidden, verb) = match &event.what {
+                What::Claimed { .. } => (LaneState::Paused, "claimed in"),
+                What::Submitted { .. } => (LaneState::Draining, "submitted to"),
+                What::LaneChanged { state, revision } => {
+                    self.decided(changes, name, *state, *revision)?;
+                    continue;
+                }
+                _ => continue,
+            };
+            let shown = format!("work was {verb} lane {} of partition {here}", event.lane);
+            if self.forbids(changes, &name, here, forbidden) {
+                return Err(format!("{shown} against the partition's own copy"));
+            }
+            if self.lanes.get(&name).is_some_and(|lane| lane.bars(forbidden)) {
+                return Err(format!("{shown} after its caller was told that this has ended"));
+            }
+        }
+        self.note_copies(seq, changes);
+        Ok(())
+    }
+
+    /// Whether a partition's copy forbids something before a commit and after it.
+    fn forbids(&self, changes: &[Change], name: &Name, here: PartitionId, forbidden: LaneState) -> bool {
+        let before = self.copies.get(&(name.clone(), here)).and_then(|copies| copies.last());
+        let now = changes.iter().find_map(|change| match (&change.key, change.after.as_deref()) {
+            (Key::LaneCopy(namespace, lane, _), Some(Record::LaneCopy(copy)))
+                if (namespace, lane) == (&name.0, &name.1) =>
+            {
+                Some(copy.settings.state)
+            }
+            _ => None,
+        });
+        before.is_some_and(|(_, state, _)| *state == forbidden) && now.is_none_or(|state| state == forbidden)
+    }
+
+    fn decided(&mut self, changes: &[Change], name: Name, state: LaneState, revision: u64) -> Result<(), String> {
+        let master = changes.iter().find_map(|change| match (&change.key, change.after.as_deref()) {
+            (Key::LaneMaster(namespace, lane), Some(Record::LaneMaster(master)))
+                if (namespace, lane) == (&name.0, &name.1) =>
+            {
+                Some(master)
+            }
+            _ => None,
+        });
+        if master.is_none_or(|master| master.revision < revision) {
+            return Err(format!("an event tells of revision {revision} of lane {}, its master does not", name.1));
+        }
+        let lane = self.lanes.entry(name).or_default();
+        if lane.by_revision.last_key_value().is_some_and(|(newest, _)| *newest >= revision) {
+            return Err(format!("revision {revision} was decided after a later one"));
+        }
+        lane.by_revision.insert(revision, state);
+        Ok(())
+    }
+
+    fn note_copies(&mut self, seq: u64, changes: &[Change]) {
+        for change in changes {
+            if let (Key::LaneCopy(namespace, lane, partition), Some(Record::LaneCopy(copy))) =
+                (&change.key, change.after.as_deref())
+            {
+                let name = ((namespace.clone(), lane.clone()), *partition);
+                self.copies.entry(name).or_default().push((seq, copy.settings.state, copy.revision));
+            }
+        }
+    }
+
+    /// Whether a partition's copy said this at any time since a commit.
+    pub(super) fn said(&self, name: &Name, partition: PartitionId, state: LaneState, since: u64) -> bool {
+        let Some(copies) = self.copies.get(&(name.clone(), partition)) else { return state == LaneState::Open };
+        let first = copies.iter().rposition(|(seq, ..)| *seq <= since);
+        let open_first = first.is_none() && state == LaneState::Open;
+        open_first || copies[first.unwrap_or(0)..].iter().any(|(_, said, _)| *said == state)
+    }
+
+    /// A caller is told that its decision holds: every partition must have it.
+    pub(super) fn answered(&mut self, name: &Name, revision: u64, partitions: u16) -> Result<(), String> {
+        for partition in (0..partitions).map(PartitionId) {
+            let copy = self.copies.get(&(name.clone(), partition)).and_then(|copies| copies.last());
+            let found = copy.map_or(0, |(_, _, revision)| *revision);
+            if found < revision {
+                return Err(format!(
+                    "revision {revision} of lane {} was answered while partition {partition} had {found}",
+                    name.1
+                ));
+            }
+        }
+        let lane = self.lanes.entry(name.clone()).or_default();
+        lane.answered = lane.answered.max(Some(revision));
+        Ok(())
+    }
+
+    pub(super) fn rolled_back(&mut self, seq: u64, changes: &[Change]) {
+        for lane in self.lanes.values_mut() {
+            lane.answered = None;
+        }
+        for change in changes {
+            match (&change.key, change.after.as_deref()) {
+                (Key::LaneMaster(namespace, lane), after) => {
+                    let newest = match after {
+                        Some(Record::LaneMaster(master)) => master.revision,
+                        _ => 0,
+                    };
+                    if let Some(lane) = self.lanes.get_mut(&(namespace.clone(), lane.clone())) {
+                        lane.by_revision.retain(|revision, _| *revision <= newest);
+                    }
+                }
+                (Key::LaneCopy(namespace, lane, partition), after) => {
+                    let (state, revision) = match after {
+                        Some(Record::LaneCopy(copy)) => (copy.settings.state, copy.revision),
+                        _ => (LaneState::Open, 0),
+                    };
+                    let name = ((namespace.clone(), lane.clone()), *partition);
+                    self.copies.entry(name).or_default().push((seq, state, revision));
+                }
+                _ => {}
+            }
+        }
+    }
+}

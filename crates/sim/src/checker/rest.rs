@@ -1,0 +1,125 @@
+//! At rest: when faults have ended and time has passed, nothing is stuck, owed, overdue or different from its source.
+
+use super::{Checker, Stage, differs};
+use onward_core::record::{LaneCopy, Record};
+use onward_core::{Class, Key, Millis, PartitionId, Span, index};
+use onward_engine::Wants;
+use onward_store as store;
+use onward_store::memory::Snapshot;
+use std::collections::BTreeMap;
+
+impl Checker {
+    /// What is still to do, given what workers can do; `None` when nothing is.
+    pub(crate) fn unfinished(&self, capabilities: &Class) -> Option<String> {
+        for seen in self.mirror.values() {
+            let open = match &*seen.record {
+                Record::Execution(execution) => {
+                    let stage = Stage::of(execution);
+                    let feasible = execution.requires.missing_from(capabilities).is_empty();
+                    match stage {
+                        Stage::Finished(_) => None,
+                        Stage::Ready if !feasible => None,
+                        stage => Some(format!("{stage:?} in lane {}", execution.lane)),
+                    }
+                }
+                Record::Message(_) => Some("not delivered".to_owned()),
+                Record::Outbox(outbox) if outbox.first < outbox.next => {
+                    Some(format!("holds {} to {}", outbox.first, outbox.next))
+                }
+                Record::LaneMaster(master) if !master.owed.is_empty() => Some(format!("owed to {:?}", master.owed)),
+                _ => None,
+            };
+            if let Some(open) = open {
+                return Some(format!("{} is {open}", seen.key));
+            }
+        }
+        None
+    }
+
+    /// A record whose time passed long ago, if there is one.
+    pub(crate) fn overdue(&self, now: Millis, patience: Span) -> Option<String> {
+        self.mirror.values().find_map(|seen| {
+            let due = index::due(&seen.record)?;
+            (due + patience < now).then(|| format!("{} was due at {due}, {} ago", seen.key, now - due))
+        })
+    }
+
+    /// Work that is ready while somebody who can do it has been waiting, both for longer than hints and sweeps need.
+    pub(crate) fn neglected(&self, now: Millis, idle: &[(Wants, Millis)], patience: Span) -> Option<String> {
+        self.mirror.values().find_map(|seen| {
+            let Record::Execution(execution) = &*seen.record else { return None };
+            let since = self.executions.ready_since(execution.id)?;
+            let (wants, waits_since) = idle.iter().find(|(wants, waits_since)| {
+                let fits = wants.namespace == execution.namespace && wants.lanes.contains(&execution.lane);
+                let able = execution.requires.missing_from(&wants.capabilities).is_empty();
+                fits && able && (*waits_since).max(since) + patience < now
+            })?;
+            Some(format!("{} is ready since {since} and {} waits since {waits_since}", execution.id, wants.worker))
+        })
+    }
+
+    /// Everything that must hold once nothing is left to do.
+    pub(crate) fn rests(&mut self, snapshot: &Snapshot) {
+        let verdict = self.stored_as_seen(snapshot);
+        self.verdict("store", verdict);
+        let verdict = rebuilt(snapshot);
+        self.verdict("indexes", verdict);
+        let verdict = self.copies_agree();
+        self.verdict("lanes", verdict);
+    }
+
+    /// The store holds what was committed, no more and no less.
+    fn stored_as_seen(&self, snapshot: &Snapshot) -> Result<(), String> {
+        if snapshot.records.len() != self.mirror.len() {
+            return Err(format!("{} records are stored, {} belong there", snapshot.records.len(), self.mirror.len()));
+        }
+        for (key, (partition, record)) in &snapshot.records {
+            match self.mirror.get(key) {
+                Some(seen) if seen.stored == *record && seen.partition == *partition => {}
+                _ => return Err(format!("{key} is not stored as it was committed")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Every partition's copy of a lane is what its master decided last.
+    fn copies_agree(&self) -> Result<(), String> {
+        for seen in self.mirror.values() {
+            let (Key::LaneMaster(namespace, lane), Record::LaneMaster(master)) = (&seen.key, &*seen.record) else {
+                continue;
+            };
+            for partition in (0..self.partitions).map(PartitionId) {
+                let copy = self.record(&Key::LaneCopy(namespace.clone(), lane.clone(), partition));
+                let right = matches!(copy, Some(Record::LaneCopy(LaneCopy { settings, revision, .. }))
+                    if *settings == master.settings && *revision == master.revision);
+                if !right {
+                    return Err(format!("partition {partition} has {copy:?} of lane {lane}, decided was {master:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The indexes hold what follows from the records.
+fn rebuilt(snapshot: &Snapshot) -> Result<(), String> {
+    let mut entries = BTreeMap::new();
+    let mut due = BTreeMap::new();
+    for (name, (partition, row)) in &snapshot.records {
+        let Ok(key) = name.as_str().parse::<Key>() else { return Err(format!("{name} is no key")) };
+        let record = onward_core::codec::decode(&key, &row.body);
+        if let Some(what) = differs(row, &record) {
+            return Err(what);
+        }
+        for entry in index::entries(&record) {
+            entries.insert((store::IndexName::new(entry.name), entry.rank, name.clone()), *partition);
+        }
+        if let Some(time) = index::due(&record) {
+            due.insert((time.0, name.clone()), *partition);
+        }
+    }
+    if entries != snapshot.entries || due != snapshot.due {
+        return Err("the indexes differ from those rebuilt from the records".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
+
+use crate::actors::{Caller, Operator, Submitter, Worker, open_all};
+use crate::checker::Violation;
+use crate::clock::{Timeline, sleep};
+use crate::dice::Dice;
+use crate::faults::{FaultCounts, Weather};
+use crate::hub::Hub;
+use crate::mutants::{self, Mutant};
+use crate::settings::{STORMS_MIN, Settings};
+use crate::storm::{LOOK_AGAIN, Storm};
+use crate::trace::Keep;
+use crate::world::World;
+use onward_core::Span;
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Once};
+use tokio::task::JoinSet;
+
+/// How long after the last fault a late commit may still arrive.
+const LATEST: Span = Span::seconds(15);
+/// How long work may take to finish once all is calm: longest lease, pauses and sweeps together, several times over.
+const CALM_MAX: Span = Span::minutes(10);
+/// How long after the last fault hints may still be missing: the longest time between two sweeps, and some.
+const SWEPT_AFTER: Span = Span::seconds(20);
+/// How late a due time or ready work may be noticed after that.
+const LATE_MAX: Span = Span::seconds(1);
+/// How long an engine may take to stop.
+const STOP_MAX: Span = Span::minutes(2);
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The seed that made it.
+    pub seed: u64,
+    /// Equal for equal seeds.
+    pub hash: u64,
+    /// Calls that submitters, workers and operators made.
+    pub commands: u64,
+    /// Commands that the rules ran: calls, repeats, timers and messages.
+    pub operations: u64,
+    /// Faults by kind.
+    pub faults: FaultCounts,
+    /// How much simulated time passed.
+    pub lasted: Span,
+    /// What did not hold, if anything.
+    pub violation: Option<Violation>,
+    /// The last steps, when they were asked for.
+    pub last_steps: Vec<String>,
+}
+
+impl Report {
+    /// How many faults of all kinds happened.
+    #[must_use]
+    pub fn fault_count(&self) -> u64 {
+        self.faults.values().sum()
+    }
+}
+
+thread_local! {
+    /// What a panic on this thread said, while a run is going on.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+    static RUNNING: RefCell<bool> = const { RefCell::new(false) };
+}
+
+/// Keeps panics inside runs for the report, and leaves all others as they were.
+fn catch_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if RUNNING.with(|running| *running.borrow()) {
+                PANIC.with(|panic| panic.borrow_mut().get_or_insert(info.to_string()).truncate(2_000));
+            } else {
+                usual(info);
+            }
+        }));
+    });
+}
+
+/// Runs a seed, with a planted fault or without.
+///
+/// # Panics
+/// When no runtime can be built, which only happens when the machine has no resources left.
+#[must_use]
+pub fn run(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
+    catch_panics();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without threads and sockets needs nothing but memory");
+    RUNNING.with(|running| *running.borrow_mut() = true);
+    let report = runtime.block_on(live(seed, mutant, keep));
+    drop(runtime);
+    RUNNING.with(|running| *running.borrow_mut() = false);
+    report
+}
+
+async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
+    let mut dice = Dice::new(seed);
+    let settings = Settings::draw(&mut dice);
+    let timeline = Timeline::begin();
+    let weather = Weather::new(dice.fork(), settings.odds, settings.processes);
+    let hub = Hub::new(timeline, settings.partitions, weather, mutant, keep, settings.is_forgetful());
+    mutants::begin(&hub);
+    let world = World::new(hub.clone(), timeline, settings, seed, mutant);
+    tokio::select! {
+        biased;
+        () = hub.alarm() => {}
+        () = story(&world, dice) => {}
+    }
+    if let Some(panic) = PANIC.with(|panic| panic.borrow_mut().take()) {
+        hub.violate("panic", panic);
+    }
+    let operations = mutants::end();
+    let (hash, commands, faults, violation, last_steps) = hub.finish();
+    Report { seed, hash, commands, operations, faults, lasted: timeline.elapsed(), violation, last_steps }
+}
+
+/// Work and faults, then calm, then rest.
+async fn story(world: &Arc<World>, mut dice: Dice) {
+    for process in 0..world.settings.processes {
+        world.boot(process).await;
+    }
+    let mut workers = JoinSet::new();
+    for wants in world.settings.workers.clone() {
+        let caller = Caller::new(world.clone(), dice.fork(), wants.worker.to_string());
+        workers.spawn(Worker { caller, wants }.run());
+    }
+    let mut others = JoinSet::new();
+    for n in 0..world.settings.operators {
+        others.spawn(Operator(Caller::new(world.clone(), dice.fork(), format!("o{n}"))).run());
+    }
+    let storm = Storm::new(world.clone(), dice.fork());
+    let strikes = storm.strikes();
+    others.spawn(storm.rage());
+    let mut submitters = JoinSet::new();
+    for n in 0..world.settings.submitters {
+        submitters.spawn(Submitter(Caller::new(world.clone(), dice.fork(), format!("s{n}"))).run());
+    }
+    while submitters.join_next().await.is_some() {}
+    while strikes.load(Ordering::Relaxed) < STORMS_MIN {
+        sleep(LOOK_AGAIN).await;
+    }
+    world.calm_down().await;
+    while others.join_next().await.is_some() {}
+    // A crash just before the calm has a successor on its way.
+    world.appoint();
+    sleep(LATEST).await;
+    world.appoint();
+    open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
+    settle(world).await;
+    rest(world, &mut workers).await;
+}
+
+/// Waits until all work that can finish has finished.
+async fn settle(world: &Arc<World>) {
+    let hub = &world.hub;
+    let capabilities = world.settings.capabilities();
+    let begin = hub.now();
+    while let Some(open) = hub.check(|checker| checker.unfinished(&capabilities)) {
+        let now = hub.now();
+        if now - begin > CALM_MAX {
+            return hub.violate("liveness", format!("after {CALM_MAX} of calm {open}"));
+        }
+        if now - begin > SWEPT_AFTER {
+            let idle = world.idle();
+            let late = hub.check(|checker| {
+                checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX))
+            });
+            if let Some(late) = late {
+                return hub.violate("liveness", late);
+            }
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Stops everything and looks at what is left.
+async fn rest(world: &Arc<World>, workers: &mut JoinSet<()>) {
+    let hub = &world.hub;
+    world.close();
+    for process in world.processes() {
+        let metrics = process.engine.metrics();
+        if metrics.rule_panics + metrics.job_restarts + metrics.messages_dead > 0 {
+            hub.violate("engine", format!("something broke inside the engine: {metrics:?}"));
+        }
+        tokio::select! {
+            biased;
+            () = process.engine.shutdown() => {}
+            () = sleep(STOP_MAX) => hub.violate("liveness", format!("an engine did not stop within {STOP_MAX}")),
+        }
+    }
+    tokio::select! {
+        biased;
+        () = async { while workers.join_next().await.is_some() {} } => {}
+        () = sleep(STOP_MAX) => hub.violate("liveness", "a worker's call did not end with its engine".to_owned()),
+    }
+    let snapshot = hub.memory().snapshot();
+    hub.check(|checker| checker.rests(&snapshot));
+    hub.trace(format_args!("rest with {} records and {} events", snapshot.records.len(), snapshot.feed.len()));
+}

@@ -1,0 +1,126 @@
+//! What kind of world a seed makes: how large, how busy, and which faults it has.
+
+use crate::dice::Dice;
+use crate::faults::{Fault, Odds};
+use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
+use onward_engine::Wants;
+
+/// Commands that the submitters and workers of a run send at least before it calms down.
+pub(crate) const COMMANDS_MIN: u64 = 320;
+/// Faults at certain times that a run has at least.
+pub(crate) const STORMS_MIN: u64 = 6;
+
+/// One world.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) partitions: u16,
+    pub(crate) processes: usize,
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) workers: Vec<Wants>,
+    pub(crate) submitters: usize,
+    pub(crate) operators: usize,
+    pub(crate) cache_records: usize,
+    pub(crate) sweep_every: Span,
+    pub(crate) call_timeout: Span,
+    pub(crate) odds: Odds,
+    /// The faults that happen at certain times; one that is listed twice is twice as likely.
+    pub(crate) storms: Vec<Fault>,
+    /// How long it is quiet between two of them at most.
+    pub(crate) storm_pause: Span,
+    /// The process that all workers use once it is calm.
+    pub(crate) refuge: usize,
+}
+
+impl Settings {
+    pub(crate) fn draw(dice: &mut Dice) -> Self {
+        let processes = *dice.pick(&[1, 2, 2, 3]).unwrap_or(&2);
+        let namespaces = names(&["default", "acme"][..if dice.percent(80) { 1 } else { 2 }]);
+        let lanes = names(&["default", "mail", "bulk"][..dice.between(1, 3) as usize]);
+        let workers = workers(dice, &namespaces, &lanes);
+        Self {
+            partitions: dice.between(1, 5) as u16,
+            processes,
+            namespaces,
+            lanes,
+            workers,
+            submitters: dice.between(1, 3) as usize,
+            operators: usize::from(dice.percent(80)),
+            cache_records: *dice.pick(&[2, 8, 256]).unwrap_or(&8),
+            sweep_every: dice.span(2_000, 10_000),
+            call_timeout: dice.span(2_000, 30_000),
+            odds: Odds::draw(dice),
+            storms: storms(dice, processes),
+            storm_pause: dice.span(1_000, 8_000),
+            refuge: dice.below(processes as u64) as usize,
+        }
+    }
+
+    /// Whether the store of this world loses commits.
+    pub(crate) fn is_forgetful(&self) -> bool {
+        self.storms.contains(&Fault::Rollback)
+    }
+
+    /// Everything that any worker can do.
+    pub(crate) fn capabilities(&self) -> Class {
+        let all = self.workers.iter().flat_map(|wants| wants.capabilities.capabilities().cloned());
+        Class::new(all).unwrap_or_default()
+    }
+}
+
+/// Parses names that are known to be good.
+fn names<T: std::str::FromStr>(texts: &[&str]) -> Vec<T> {
+    texts.iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// A class of capabilities by their names.
+pub(crate) fn class(texts: &[&str]) -> Class {
+    Class::new(names::<Capability>(texts)).unwrap_or_default()
+}
+
+fn workers(dice: &mut Dice, namespaces: &[Namespace], lanes: &[Lane]) -> Vec<Wants> {
+    let mut workers = Vec::new();
+    let mut add = |namespace: &Namespace, lanes: Vec<Lane>, capabilities: Class, dice: &mut Dice| {
+        let Ok(worker) = format!("w{}", workers.len()).parse::<WorkerName>() else { return };
+        let (lease, max) = (dice.span(1_000, 8_000), dice.between(1, 3) as usize);
+        workers.push(Wants { namespace: namespace.clone(), lanes, capabilities, worker, lease, max });
+    };
+    for namespace in namespaces {
+        // Somebody can do everything that can be done at all.
+        add(namespace, lanes.to_vec(), class(&["gpu", "eu"]), dice);
+        for _ in 0..dice.between(1, 3) {
+            let some = lanes.iter().filter(|_| dice.percent(70)).cloned().collect::<Vec<_>>();
+            let lanes = if some.is_empty() { lanes.to_vec() } else { some };
+            let capabilities = class(match dice.below(3) {
+                0 => &[],
+                1 => &["gpu"],
+                _ => &["gpu", "eu"],
+            });
+            add(namespace, lanes, capabilities, dice);
+        }
+    }
+    workers
+}
+
+fn storms(dice: &mut Dice, processes: usize) -> Vec<Fault> {
+    let mut storms = vec![Fault::Outage];
+    let several = processes > 1;
+    for (fault, percent, times) in [
+        (Fault::Crash, 75, 3),
+        (Fault::Pause, 65, 3),
+        (Fault::ClockJump, 55, 3),
+        (Fault::HomeMove, if several { 70 } else { 0 }, 2),
+        (Fault::TwoHomes, if several { 60 } else { 0 }, 2),
+        (Fault::LostHint, if several { 60 } else { 0 }, 2),
+    ] {
+        if dice.percent(percent) {
+            storms.extend(std::iter::repeat_n(fault, times));
+        }
+    }
+    if dice.percent(14) {
+        // Revisions of a lane follow the clock where commits are lost, so the two are not broken at once.
+        storms.retain(|fault| *fault != Fault::ClockJump);
+        storms.extend([Fault::Rollback; 6]);
+    }
+    storms
+}

@@ -1,0 +1,231 @@
+//! The processes of a run: started, crashed, stopped, moved, and asked.
+
+use crate::clock::{SimClock, Timeline, sleep};
+use crate::dice::Dice;
+use crate::faults::Fault;
+use crate::hub::Hub;
+use crate::line::{Line, Pulse};
+use crate::mutants::{self, Mutant};
+use crate::settings::Settings;
+use crate::store::SimStore;
+use onward_core::{Millis, Span, WorkerName};
+use onward_engine::clock::Chance;
+use onward_engine::{Engine, Options, Wants};
+use onward_store::Home;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long a caller that is not in a hurry waits for an answer before the run is declared stuck.
+const PATIENCE: Span = Span::minutes(15);
+
+/// A process that is up.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    pub(crate) engine: Engine,
+    pub(crate) line: Arc<Line>,
+}
+
+/// The place of a process; it may be empty for a while.
+#[derive(Debug, Default)]
+struct Slot {
+    running: Mutex<Option<Running>>,
+    skew: AtomicI64,
+    lives: AtomicU64,
+}
+
+/// All processes of a run.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) settings: Settings,
+    timeline: Timeline,
+    seed: u64,
+    mutant: Option<Mutant>,
+    slots: Vec<Slot>,
+    home: Mutex<usize>,
+    /// Workers that wait for work, and since when.
+    idle: Mutex<BTreeMap<WorkerName, (Wants, Millis)>>,
+    calm: AtomicBool,
+    over: AtomicBool,
+}
+
+/// What a caller hears.
+#[derive(Debug)]
+pub(crate) enum Said<T> {
+    Answer(T),
+    /// Nothing: the process died or the caller left.
+    Nothing,
+}
+
+impl World {
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        timeline: Timeline,
+        settings: Settings,
+        seed: u64,
+        mutant: Option<Mutant>,
+    ) -> Arc<Self> {
+        let slots = (0..settings.processes).map(|_| Slot::default()).collect();
+        let (calm, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (home, idle) = (Mutex::new(0), Mutex::default());
+        Arc::new(Self { hub, settings, timeline, seed, mutant, slots, home, idle, calm, over })
+    }
+
+    /// Starts a process and keeps trying until the store lets it.
+    pub(crate) async fn boot(&self, process: usize) {
+        let Some(slot) = self.slots.get(process) else { return };
+        let life = slot.lives.fetch_add(1, Ordering::Relaxed);
+        let line = Arc::new(Line::new(process, slot.skew.load(Ordering::Relaxed)));
+        let store = Arc::new(SimStore::new(self.hub.clone(), line.clone()));
+        let mut seeds = Dice::new(self.seed ^ (process as u64 + 1) ^ (life << 8));
+        loop {
+            let options = Options {
+                clock: Arc::new(SimClock { timeline: self.timeline, line: line.clone() }),
+                chance: Arc::new(Chance::seeded(seeds.word())),
+                call_timeout: self.settings.call_timeout,
+                sweep_every: self.settings.sweep_every,
+                cache_records: self.settings.cache_records,
+                rules: mutants::rules(self.mutant),
+                ..Options::default()
+            };
+            match Engine::start(store.clone(), options).await {
+                Ok(engine) => {
+                    self.hub.trace(format_args!("p{process} starts"));
+                    *slot.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(Running { engine, line });
+                    return self.appoint();
+                }
+                Err(_) => sleep(Span(100)).await,
+            }
+        }
+    }
+
+    /// The process in a slot, if it is up.
+    pub(crate) fn running(&self, process: usize) -> Option<Running> {
+        self.slots.get(process)?.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Any process that is up; once it is calm, always the same.
+    pub(crate) fn any(&self, dice: &mut Dice) -> Option<Running> {
+        if self.is_calm() {
+            return self.running(self.settings.refuge);
+        }
+        let up: Vec<Running> = (0..self.slots.len()).filter_map(|process| self.running(process)).collect();
+        dice.pick(&up).cloned()
+    }
+
+    /// Ends a process where it stands.
+    pub(crate) fn crash(&self, process: usize) -> bool {
+        let Some(slot) = self.slots.get(process) else { return false };
+        let running = slot.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(running) = running else { return false };
+        self.hub.fault(Fault::Crash, format_args!("p{process}"));
+        running.line.set_pulse(Pulse::Dead);
+        running.engine.abort();
+        true
+    }
+
+    /// Moves a process's clock for good.
+    pub(crate) fn jump(&self, process: usize, skew: i64) {
+        let Some(slot) = self.slots.get(process) else { return };
+        slot.skew.store(skew, Ordering::Relaxed);
+        if let Some(running) = self.running(process) {
+            running.line.set_skew(skew);
+        }
+    }
+
+    /// Makes another process the home. With `both`, the old one does not notice yet.
+    pub(crate) fn move_home(&self, process: usize, both: bool) {
+        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = process;
+        if both {
+            if let Some(running) = self.running(process) {
+                running.line.set_home(Home::Everywhere);
+            }
+        } else {
+            self.appoint();
+        }
+    }
+
+    pub(crate) fn home(&self) -> usize {
+        *self.home.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells every process whether it is the home.
+    pub(crate) fn appoint(&self) {
+        let home = self.home();
+        for process in 0..self.slots.len() {
+            if let Some(running) = self.running(process) {
+                running.line.set_home(if process == home { Home::Everywhere } else { Home::Nowhere });
+            }
+        }
+    }
+
+    /// Ends all faults: everything runs, one process is the home.
+    pub(crate) async fn calm_down(&self) {
+        self.hub.weather(crate::faults::Weather::calm_down);
+        for process in 0..self.slots.len() {
+            match self.running(process) {
+                Some(running) => running.line.set_pulse(Pulse::Runs),
+                None => self.boot(process).await,
+            }
+        }
+        self.appoint();
+        self.calm.store(true, Ordering::Relaxed);
+        self.hub.trace(format_args!("calm"));
+    }
+
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+
+    /// Nobody begins anything any more.
+    pub(crate) fn close(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// A worker begins to wait for work.
+    pub(crate) fn waits(&self, wants: &Wants) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.insert(wants.worker.clone(), (wants.clone(), self.hub.now()));
+    }
+
+    /// A worker waits no more.
+    pub(crate) fn wakes(&self, wants: &Wants) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&wants.worker);
+    }
+
+    pub(crate) fn idle(&self) -> Vec<(Wants, Millis)> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    pub(crate) fn processes(&self) -> impl Iterator<Item = Running> {
+        (0..self.slots.len()).filter_map(|process| self.running(process))
+    }
+
+    /// Waits for an answer. A caller in a hurry leaves in the middle of the call.
+    pub(crate) async fn ask<T>(
+        &self,
+        process: &Running,
+        hurry: Option<Span>,
+        call: impl Future<Output = T>,
+    ) -> Said<T> {
+        tokio::select! {
+            biased;
+            answer = call => Said::Answer(answer),
+            () = process.line.death() => Said::Nothing,
+            () = sleep(hurry.unwrap_or(PATIENCE)) => {
+                if hurry.is_some() {
+                    self.hub.fault(Fault::CallerGone, format_args!("p{}", process.line.process));
+                } else {
+                    self.hub.violate("liveness", format!("a call was not answered for {PATIENCE}"));
+                }
+                Said::Nothing
+            }
+        }
+    }
+}
