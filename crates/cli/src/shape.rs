@@ -4,6 +4,9 @@ use crate::time::show;
 use onward::{Description, Millis, Payload};
 use serde_json::{Map, Value, json};
 
+/// The longest value that is shown whole in text.
+const VALUE_CHARS_MAX: usize = 400;
+
 /// An execution as a JSON object; what is not known is left out.
 pub(crate) fn object(of: &Description) -> Map<String, Value> {
     let time = |at: Option<Millis>| at.map(|at| json!(show(at)));
@@ -37,12 +40,19 @@ pub(crate) fn payload(payload: &Payload) -> Value {
     payload.read().unwrap_or_else(|_| described())
 }
 
-/// Fields as aligned lines.
+/// Fields as aligned lines; a long value is cut, since a person looks at it.
 pub(crate) fn lines(fields: &Map<String, Value>) -> String {
     let width = fields.keys().map(String::len).max().unwrap_or(0);
-    let text = |value: &Value| match value {
+    fields.iter().map(|(name, value)| format!("{name:width$}  {}\n", short(value))).collect()
+}
+
+fn short(value: &Value) -> String {
+    let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    fields.iter().map(|(name, value)| format!("{name:width$}  {}\n", text(value))).collect()
+    match text.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((end, _)) => format!("{}... ({} bytes; see all with --json)", &text[..end], text.len()),
+        None => text,
+    }
 }

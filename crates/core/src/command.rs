@@ -2,8 +2,8 @@
 
 use crate::record::{LaneSettings, Message};
 use crate::{
-    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId, Millis, Namespace, PartitionId,
-    Payload, Policy, Share, Span, TagKey, TagValue, WorkerName,
+    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId, Millis, Namespace,
+    PartitionId, Payload, Policy, Share, Span, TagKey, TagValue, WorkerName,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;

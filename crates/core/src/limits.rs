@@ -102,3 +102,18 @@ pub const DELIVERY_FAILURES_MAX: u32 = 3;
 pub const CALL_ITEMS_MAX: usize = 1_000;
 /// Longest page of a listing.
 pub const PAGE_MAX: usize = 1_000;
+
+/// Commands that may wait for one partition before new work is turned away.
+pub const QUEUE_MAX: usize = 4_096;
+/// Further room for what frees held work: renewals, completions, due times.
+pub const QUEUE_RESERVE: usize = 4_096;
+/// Ready entries kept in memory for each lane, class and share; the rest is read when they are used up.
+pub const READY_MAX: usize = 1_024;
+/// Due times kept in memory; later ones are read when they come near.
+pub const TIMERS_MAX: usize = 65_536;
+/// Due times read from the store at once.
+pub const DUE_PAGE_MAX: usize = 4_096;
+/// Due times fired and not yet answered.
+pub const DUE_FIRED_MAX: usize = 1_024;
+/// Undelivered messages whose failures are counted at the same time.
+pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;

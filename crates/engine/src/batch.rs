@@ -2,10 +2,10 @@
 
 use crate::Error;
 use crate::binding::{self, Loaded};
-use crate::board::Match;
 use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Task};
+use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Source, Stop, View, limits};
 use onward_store as store;
@@ -39,7 +39,7 @@ pub(crate) struct Change {
 
 /// What applying gave: a batch, or the keys that must be loaded first.
 pub(crate) enum Applied {
-    Ready(Box<(store::Batch, Flight, Vec<Match>)>),
+    Ready(Box<(store::Batch, Flight, Vec<Waiter>)>),
     Need(Vec<Task>, BTreeSet<Key>),
 }
 
@@ -88,10 +88,10 @@ pub(crate) fn apply(
     }
     let mut steps: Vec<Step> =
         tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
-    let matches = hand_off(shared, &mut view, &mut steps, now);
+    let disappointed = hand_off(shared, &mut view, &mut steps, now);
     let (batch, changes) = build(shared, &view, cache);
     let flight = Flight { id: batch.id, steps, changes };
-    Applied::Ready(Box::new((batch, flight, matches)))
+    Applied::Ready(Box::new((batch, flight, disappointed)))
 }
 
 /// Runs one command; a panic in a rule costs that command only.
@@ -107,11 +107,11 @@ fn run(shared: &Shared, view: &mut View, command: &Command, now: Millis) -> Resu
     }
 }
 
-/// Gives what these commands made ready to workers parked here, in the same batch.
-fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> Vec<Match> {
+/// Gives what these commands made ready to workers parked here, in the same batch; whoever got nothing comes back.
+fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> Vec<Waiter> {
     let waiting: Vec<Arc<Record>> =
         view.writes().filter_map(|(_, record)| record.filter(|record| ready(record).is_some()).cloned()).collect();
-    let mut matches = Vec::new();
+    let mut disappointed = Vec::new();
     for record in waiting.iter().take(limits::BATCH_COMMANDS_MAX) {
         let Some(execution) = ready(record) else { continue };
         let Some(waiter) = shared.board.waiter_for(execution) else { continue };
@@ -119,18 +119,18 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
         match run(shared, view, &claim, now) {
             Ok(Ok(reply)) => {
                 shared.metrics.hand_offs.add(1);
-                let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
+                let task = Task::new(claim, Answer::Waiter(waiter, None), Millis(u64::MAX));
                 steps.push(Step { task, result: Ok(reply), reads: view.step().reads.clone() });
             }
             refused => {
                 if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = &refused {
                     shared.board.stall_lane(&waiter.wants.namespace, lane);
                 }
-                matches.extend(shared.board.put_back(waiter));
+                disappointed.push(waiter);
             }
         }
     }
-    matches
+    disappointed
 }
 
 /// The execution in a record, if it waits for a worker.

@@ -7,7 +7,7 @@ use crate::ready::{Place, ReadyQueue};
 use crate::task::Parcel;
 use crate::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
-use onward_core::{Class, ExecutionId, Lane, Namespace, Share, index};
+use onward_core::{Class, Lane, Namespace, Share, index};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -40,20 +40,38 @@ impl QueueKey {
 #[derive(Debug)]
 pub(crate) enum Look {
     /// These may be ready; claiming them will tell.
-    Found(Vec<(QueueKey, Place)>),
+    Found(Vec<Origin>),
     /// The store must be read for this queue first, behind this place.
     Refill(QueueKey, Option<Place>),
     /// Nothing is ready; the worker is parked.
     Parked(WaiterId, oneshot::Receiver<Parcel>),
+    /// Somebody is reading the store for a queue; ask again in a moment.
+    Reading,
     /// Nothing is ready and the worker does not want to wait.
     Nothing,
 }
+
+/// Where an entry stood on the board.
+pub(crate) type Origin = (QueueKey, Place);
 
 /// Ready work for a waiter, still to be claimed.
 #[derive(Debug)]
 pub(crate) struct Match {
     pub(crate) waiter: Waiter,
-    pub(crate) execution: ExecutionId,
+    pub(crate) origin: Origin,
+}
+
+/// What became of a waiter that was put back.
+#[derive(Debug)]
+pub(crate) enum PutBack {
+    /// Other work is at hand for it.
+    Matched(Box<Match>),
+    /// It waits on.
+    Parked,
+    /// It waits on, and the store may hold work for it that memory does not know.
+    ParkedUnsure,
+    /// It has gone away, or nobody waits any more.
+    Gone,
 }
 
 /// Ready queues and waiters.
@@ -102,7 +120,7 @@ impl Board {
             return Look::Found(found);
         }
         if !park || inner.closed {
-            return Look::Nothing;
+            return if inner.is_being_read(wants) && !inner.closed { Look::Reading } else { Look::Nothing };
         }
         let (id, receiver) = inner.waiters.park(wants.clone());
         Look::Parked(id, receiver)
@@ -121,19 +139,40 @@ impl Board {
     }
 
     /// A waiter's work turned out to be gone; it waits on, ahead of the others, unless other work is at hand.
-    pub(crate) fn put_back(&self, waiter: Waiter) -> Option<Match> {
+    pub(crate) fn put_back(&self, waiter: Waiter) -> PutBack {
         let mut inner = self.lock();
         if inner.closed || waiter.answer.is_closed() {
-            return None;
+            return PutBack::Gone;
         }
-        if let Best::At(queue, place) = inner.best(&waiter.wants) {
-            if let Some(entries) = inner.queues.get_mut(&queue) {
-                entries.take(&place);
+        match inner.best(&waiter.wants) {
+            Best::At(queue, place) => {
+                if let Some(entries) = inner.queues.get_mut(&queue) {
+                    entries.take(&place);
+                }
+                PutBack::Matched(Box::new(Match { waiter, origin: (queue, place) }))
             }
-            return Some(Match { waiter, execution: place.1 });
+            Best::Unknown(_) => {
+                inner.waiters.put_back(waiter);
+                PutBack::ParkedUnsure
+            }
+            Best::None => {
+                inner.waiters.put_back(waiter);
+                PutBack::Parked
+            }
         }
-        inner.waiters.put_back(waiter);
-        None
+    }
+
+    /// A waiter waits on, whatever is at hand.
+    pub(crate) fn park(&self, waiter: Waiter) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.waiters.put_back(waiter);
+        }
+    }
+
+    /// Work that was taken from the board could not be claimed for a reason of its own; it is remembered again.
+    pub(crate) fn restore(&self, (key, place): Origin) {
+        self.lock().queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
     }
 
     /// Work became ready: give it to a waiter or remember it.
@@ -141,7 +180,7 @@ impl Board {
         let mut inner = self.lock();
         let stalled = inner.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
         if !stalled && let Some(waiter) = inner.waiters.take(&key.namespace, &key.lane, &key.class) {
-            return Some(Match { waiter, execution: place.1 });
+            return Some(Match { waiter, origin: (key, place) });
         }
         inner.queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
         None
@@ -159,26 +198,23 @@ impl Board {
     pub(crate) fn refilled(
         &self,
         key: &QueueKey,
-        page: Option<(Vec<Place>, bool)>,
+        (page, more): (Vec<Place>, bool),
     ) -> (Vec<Match>, Option<Option<Place>>) {
         let mut inner = self.lock();
         let Inner { queues, waiters, .. } = &mut *inner;
         let Some(queue) = queues.get_mut(key) else { return (Vec::new(), None) };
-        match page {
-            Some((page, more)) => queue.end_refill(page, more),
-            None => queue.fail_refill(),
-        }
+        queue.end_refill(page, more);
         let mut matches = Vec::new();
         while let Some(place) = queue.best() {
             let Some(waiter) = waiters.take(&key.namespace, &key.lane, &key.class) else { break };
             queue.take(&place);
-            matches.push(Match { waiter, execution: place.1 });
+            matches.push(Match { waiter, origin: (key.clone(), place) });
         }
         let again = queue.wants_refill() && waiters.any(&key.namespace, &key.lane);
         (matches, again.then(|| queue.begin_refill()))
     }
 
-    /// Whoever was reading the store for a queue has left.
+    /// Whoever was reading the store for a queue has failed or left.
     pub(crate) fn abandon_refill(&self, key: &QueueKey) {
         if let Some(queue) = self.lock().queues.get_mut(key) {
             queue.fail_refill();
@@ -187,25 +223,17 @@ impl Board {
 
     /// Claims in this lane are refused: leaves its queues alone until the lane changes or somebody looks again.
     pub(crate) fn stall_lane(&self, namespace: &Namespace, lane: &Lane) {
-        for (key, queue) in &mut self.lock().queues {
-            if key.namespace == *namespace && key.lane == *lane {
-                queue.stall();
-            }
-        }
+        self.lock().each_of_lane(namespace, lane, ReadyQueue::stall);
     }
 
     /// Forgets what is known of a lane, because its settings changed.
     pub(crate) fn reset_lane(&self, namespace: &Namespace, lane: &Lane) {
-        for (key, queue) in &mut self.lock().queues {
-            if key.namespace == *namespace && key.lane == *lane {
-                queue.reset();
-            }
-        }
+        self.lock().each_of_lane(namespace, lane, ReadyQueue::reset);
     }
 
-    /// Somebody else may have added work: queues are read again when they are used up, and those that somebody waits
-    /// for at once. `forget` drops what memory holds, which also mends its order.
-    pub(crate) fn doubt_all(&self, forget: bool) -> Vec<(QueueKey, Option<Place>)> {
+    /// Somebody else may have added work: queues are read again when they are used up. The answer names those that
+    /// somebody waits for. `forget` drops what memory holds, which also mends its order.
+    pub(crate) fn doubt_all(&self, forget: bool) -> Vec<QueueKey> {
         let mut inner = self.lock();
         let Inner { queues, waiters, .. } = &mut *inner;
         let mut awaited = Vec::new();
@@ -214,11 +242,33 @@ impl Board {
                 queue.reset();
             }
             queue.doubt();
-            if queue.wants_refill() && waiters.any(&key.namespace, &key.lane) {
-                awaited.push((key.clone(), queue.begin_refill()));
+            if waiters.any(&key.namespace, &key.lane) {
+                awaited.push(key.clone());
             }
         }
         awaited
+    }
+
+    /// Brings waiters and known work together that an error had kept apart.
+    pub(crate) fn match_waiting(&self) -> Vec<Match> {
+        let mut inner = self.lock();
+        let Inner { queues, waiters, .. } = &mut *inner;
+        let mut matches = Vec::new();
+        for (key, queue) in queues.iter_mut() {
+            while let Some(place) = queue.best() {
+                let Some(waiter) = waiters.take(&key.namespace, &key.lane, &key.class) else { break };
+                queue.take(&place);
+                matches.push(Match { waiter, origin: (key.clone(), place) });
+            }
+        }
+        matches
+    }
+
+    /// Starts reading the store for a queue if memory is used up; the answer is the place behind which to read.
+    pub(crate) fn begin_refill(&self, key: &QueueKey) -> Option<Option<Place>> {
+        let mut inner = self.lock();
+        let queue = inner.queues.get_mut(key)?;
+        queue.wants_refill().then(|| queue.begin_refill())
     }
 
     /// Ends all waiting.
@@ -259,17 +309,31 @@ impl Inner {
         best.map_or(Best::None, |(_, _, key, place)| Best::At(key.clone(), place))
     }
 
+    fn each_of_lane(&mut self, namespace: &Namespace, lane: &Lane, act: impl Fn(&mut ReadyQueue)) {
+        let of_lane = |key: &QueueKey| key.namespace == *namespace && key.lane == *lane;
+        let queues = self.queues.range_mut(first_of(namespace, lane)..);
+        queues.take_while(|(key, _)| of_lane(key)).for_each(|(_, queue)| act(queue));
+    }
+
+    /// Whether the store is being read for work that a worker could run.
+    fn is_being_read(&self, wants: &Wants) -> bool {
+        let runs = |key: &QueueKey| key.class.missing_from(&wants.capabilities).is_empty();
+        let mut queues = wants.lanes.iter().flat_map(|lane| self.lane_queues(&wants.namespace, lane));
+        queues.any(|(key, queue)| queue.is_refilling() && runs(key))
+    }
+
     fn lane_queues<'a>(
         &'a self,
         namespace: &'a Namespace,
         lane: &'a Lane,
     ) -> impl Iterator<Item = (&'a QueueKey, &'a ReadyQueue)> {
-        let first = QueueKey {
-            namespace: namespace.clone(),
-            lane: lane.clone(),
-            class: Class::default(),
-            share: Share::default(),
-        };
+        let first = first_of(namespace, lane);
         self.queues.range(first..).take_while(move |(key, _)| key.namespace == *namespace && key.lane == *lane)
     }
+}
+
+/// Where a lane's queues begin in the order of the keys.
+fn first_of(namespace: &Namespace, lane: &Lane) -> QueueKey {
+    let (class, share) = (Class::default(), Share::default());
+    QueueKey { namespace: namespace.clone(), lane: lane.clone(), class, share }
 }

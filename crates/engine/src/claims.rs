@@ -1,15 +1,20 @@
 //! How a worker gets work: look at the board, claim what is there, read the store where memory ends, or park.
 
 use crate::board::{Look, QueueKey};
-use crate::ready::{ENTRIES_MAX, Place};
+use crate::ready::Place;
 use crate::shared::Shared;
 use crate::task::Parcel;
-use crate::waiters::Wants;
-use crate::{Error, binding};
+use crate::waiters::{WaiterId, Wants};
+use crate::{Error, binding, query};
 use futures_util::future::join_all;
+use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Share, Span, codec, index};
+use onward_core::{Claimed, Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Share, Span, index};
 use onward_store::{IndexName, Partitions, Range};
+use tokio::sync::oneshot;
+
+/// How long a claim waits before it reads a store again that could not be read.
+const READ_AGAIN_AFTER: Span = Span(100);
 
 /// Claims up to `wants.max` executions; with nothing ready it waits for the first one, up to `wait`.
 pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<Vec<Claimed>, Error> {
@@ -26,8 +31,16 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
                     return Ok(claimed);
                 }
             }
-            Look::Refill(queue, after) => refill(shared, &queue, after).await,
+            Look::Refill(queue, after) => {
+                if let Err(error) = refill(shared, &queue, after).await {
+                    if !error.is_temporary() || shared.clock.now() >= deadline {
+                        return Err(error);
+                    }
+                    shared.clock.sleep(READ_AGAIN_AFTER).await;
+                }
+            }
             Look::Parked(id, receiver) => return Ok(park(shared, id, receiver, deadline).await),
+            Look::Reading => shared.clock.sleep(Span(1)).await,
             Look::Nothing => return Ok(Vec::new()),
         }
     }
@@ -62,10 +75,9 @@ async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Place
     for ((queue, place), parcel) in found.iter().zip(join_all(calls).await) {
         match parcel.and_then(Parcel::open) {
             Ok(Reply::Claimed(work)) => claimed.push(*work),
-            Err(Error::Refused(Rejection::LanePaused(lane))) => shared.board.stall_lane(&wants.namespace, &lane),
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(error) => {
-                shared.claim_matches(shared.board.announce(queue.clone(), *place));
+                shared.board.restore((queue.clone(), *place));
                 failure = Some(error);
             }
         }
@@ -76,37 +88,56 @@ async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Place
     }
 }
 
+/// Takes a waiter off the board when its call ends, also when the call is dropped half-way.
+struct Parked<'a> {
+    shared: &'a Shared,
+    id: WaiterId,
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        self.shared.board.unpark(self.id);
+    }
+}
+
 /// Waits until somebody hands work over or the time is up.
 async fn park(
     shared: &Shared,
-    id: u64,
-    mut receiver: tokio::sync::oneshot::Receiver<Parcel>,
+    id: WaiterId,
+    mut receiver: oneshot::Receiver<Parcel>,
     deadline: Millis,
 ) -> Vec<Claimed> {
+    let _parked = Parked { shared, id };
     let remaining = deadline - shared.clock.now();
-    let result = tokio::select! {
+    let parcel = tokio::select! {
         biased;
-        result = &mut receiver => return result.ok().and_then(Parcel::claimed).into_iter().collect(),
+        parcel = &mut receiver => parcel.ok(),
         () = shared.clock.sleep(remaining) => {
-            shared.board.unpark(id);
             receiver.close();
-            receiver.try_recv()
+            receiver.try_recv().ok()
         }
     };
-    result.ok().and_then(Parcel::claimed).into_iter().collect()
+    parcel.and_then(Parcel::claimed).into_iter().collect()
 }
 
 /// Reads more of a queue from the store, until nobody waits for more of it.
-async fn refill(shared: &Shared, queue: &QueueKey, mut after: Option<Place>) {
+async fn refill(shared: &Shared, queue: &QueueKey, mut after: Option<Place>) -> Result<(), Error> {
     let mut reading = Reading { shared, queue, is_over: false };
     loop {
-        let page = read(shared, queue, after).await;
+        let page = match read(shared, queue, after).await {
+            Ok(page) => page,
+            Err(error) => {
+                reading.is_over = true;
+                shared.board.abandon_refill(queue);
+                return Err(error);
+            }
+        };
         let (matches, again) = shared.board.refilled(queue, page);
         reading.is_over = again.is_none();
         shared.claim_matches(matches);
         match again {
             Some(behind) => after = behind,
-            None => return,
+            None => return Ok(()),
         }
     }
 }
@@ -127,20 +158,12 @@ impl Drop for Reading<'_> {
     }
 }
 
-async fn read(shared: &Shared, queue: &QueueKey, after: Option<Place>) -> Option<(Vec<Place>, bool)> {
+async fn read(shared: &Shared, queue: &QueueKey, after: Option<Place>) -> Result<(Vec<Place>, bool), Error> {
     let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
     let range = Range { after, ..Range::default() };
-    match shared.store.scan(&queue.index(), &Partitions::All, range, ENTRIES_MAX).await {
-        Ok(page) => {
-            let place = |found: onward_store::Found| Some((found.rank, found.key.as_str().parse().ok()?));
-            Some((page.items.into_iter().filter_map(place).collect(), page.more))
-        }
-        Err(error) => {
-            tracing::warn!(%error, lane = %queue.lane, "ready work could not be read; trying again");
-            shared.clock.sleep(Span(100)).await;
-            None
-        }
-    }
+    let page = shared.store.scan(&queue.index(), &Partitions::All, range, READY_MAX).await?;
+    let place = |found: onward_store::Found| Some((found.rank, found.key.as_str().parse().ok()?));
+    Ok((page.items.into_iter().filter_map(place).collect(), page.more))
 }
 
 /// Looks for work that no hint has told of; see [`Board::doubt_all`](crate::board::Board::doubt_all).
@@ -148,13 +171,19 @@ pub(crate) async fn look_again(shared: &Shared, forget: bool) {
     if let Err(error) = load_classes(shared).await {
         tracing::warn!(%error, "the registry of classes could not be read");
     }
-    for (queue, after) in shared.board.doubt_all(forget) {
-        refill(shared, &queue, after).await;
+    let awaited = shared.board.doubt_all(forget);
+    shared.claim_matches(shared.board.match_waiting());
+    for queue in awaited {
+        let Some(after) = shared.board.begin_refill(&queue) else { continue };
+        if let Err(error) = refill(shared, &queue, after).await {
+            tracing::warn!(%error, lane = %queue.lane, "ready work could not be read; trying again");
+            shared.reread_later();
+        }
     }
 }
 
 /// Reads the registry of classes, so that the board knows which queues exist.
-pub(crate) async fn load_classes(shared: &Shared) -> onward_store::Result<()> {
+pub(crate) async fn load_classes(shared: &Shared) -> Result<(), Error> {
     let index = IndexName::new(index::CLASSES);
     let mut range = Range::default();
     loop {
@@ -171,17 +200,14 @@ pub(crate) async fn load_classes(shared: &Shared) -> onward_store::Result<()> {
 }
 
 /// Makes the queue of a class known; only a class whose name is a hash has to be loaded for it.
-async fn register(shared: &Shared, partition: PartitionId, key: &Key) -> onward_store::Result<()> {
+async fn register(shared: &Shared, partition: PartitionId, key: &Key) -> Result<(), Error> {
     let Some((namespace, lane, name)) = index::class_of(key) else { return Ok(()) };
     let class = match index::class_by_name(name) {
         Some(class) => class,
-        None => {
-            let rows = shared.store.load(binding::partition(partition), &[binding::store_key(key)]).await?;
-            match rows.into_iter().next().flatten().map(|row| codec::decode(key, &row.body)) {
-                Some(Record::Class(seen)) => seen.capabilities,
-                _ => return Ok(()),
-            }
-        }
+        None => match query::record(shared, partition, key).await? {
+            Some(Record::Class(seen)) => seen.capabilities,
+            _ => return Ok(()),
+        },
     };
     let share = Share::default();
     shared.board.register(QueueKey { namespace: namespace.clone(), lane: lane.clone(), class, share });

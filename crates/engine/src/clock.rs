@@ -130,6 +130,12 @@ impl StoreTime {
         self.clock.now()
     }
 
+    /// The store has just refused a batch because of the time, so its time counts more than any estimate.
+    pub(crate) fn correct(&self, shown: Millis) {
+        self.offset.store(shown.0 as i64 - self.clock.now().0 as i64, Ordering::Relaxed);
+        self.newest.store(shown.0, Ordering::Relaxed);
+    }
+
     /// A call that began at local time `sent` and has just ended showed the store's time. The offset moves only when
     /// it cannot be right: the store answered somewhere between the two, and the time on the way is not known.
     pub(crate) fn observe(&self, sent: Millis, shown: Millis) {

@@ -3,19 +3,15 @@
 use crate::shared::Shared;
 use crate::timers::Next;
 use crate::tracker::{FailureTracker, Verdict};
-use crate::{Error, binding, office};
+use crate::{Error, office, query};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
-use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, codec};
-use onward_store::{Home, Partitions};
+use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, limits};
+use onward_store::{Found, Home, Partitions};
 use std::sync::Arc;
 
-/// Due times fired in one round.
-const ROUND_MAX: usize = 1_024;
-/// Due times read from the store at once.
-const READ_MAX: usize = 4_096;
 /// How long an item that failed waits for its next try.
 const RETRY_AFTER: Span = Span::seconds(1);
 
@@ -63,11 +59,11 @@ async fn fire(
     fired: &mut FuturesUnordered<BoxFuture<'static, Fired>>,
 ) -> Option<Span> {
     let now = shared.time.now();
-    let due = shared.timers.take_due(now, ROUND_MAX.saturating_sub(fired.len()));
+    let due = shared.timers.take_due(now, limits::DUE_FIRED_MAX.saturating_sub(fired.len()));
     if !due.is_empty() {
         tracker.next_cycle();
     }
-    for (_, partition, key) in due {
+    for (partition, key) in due {
         if tracker.rests(&key) {
             later(shared, partition, &key);
         } else {
@@ -76,7 +72,7 @@ async fn fire(
     }
     match shared.timers.next() {
         // Whatever is fired wakes this job when it is done.
-        _ if fired.len() >= ROUND_MAX => None,
+        _ if fired.len() >= limits::DUE_FIRED_MAX => None,
         Next::Sleep => None,
         Next::SleepUntil(time) => Some((time - now).max(Span(1))),
         Next::ReadFrom(from) => Some(read(shared, from, Millis(u64::MAX)).await),
@@ -96,7 +92,7 @@ fn settle(shared: &Shared, tracker: &mut FailureTracker<Key>, (partition, key, f
 
 /// Looks at the item again in a while.
 fn later(shared: &Shared, partition: PartitionId, key: &Key) {
-    shared.timers.set(partition, key, Some(shared.time.now() + RETRY_AFTER));
+    shared.timers.remind(partition, key, shared.time.now() + RETRY_AFTER);
 }
 
 async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fired {
@@ -104,12 +100,14 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
         office::request(&shared, from, to);
         return (partition, key, false);
     }
-    if !in_scope(&shared, partition, &key).await {
-        return (partition, key, false);
+    match in_scope(&shared, partition, &key).await {
+        Ok(true) => {}
+        Ok(false) => return (partition, key, false),
+        Err(_) => return (partition, key, true),
     }
     let failed = match shared.call(partition, Command::Due(Due { key: key.clone() })).await {
         Ok(Reply::Due { acted: false, next: Some(next) }) => {
-            shared.timers.set(partition, &key, Some(next));
+            shared.timers.remind(partition, &key, next);
             false
         }
         Ok(_) | Err(Error::ShuttingDown) => false,
@@ -118,36 +116,29 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
     (partition, key, failed)
 }
 
-/// Whether this process looks after the record. What cannot be read is outside: the filter fails closed.
-async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> bool {
-    let Some(scope) = &shared.options.scope else { return true };
-    let rows = shared.store.load(binding::partition(partition), &[binding::store_key(key)]).await;
-    let row = rows.ok().and_then(|rows| rows.into_iter().next().flatten());
-    match row.map(|row| codec::decode(key, &row.body)) {
-        Some(Record::Execution(execution)) => scope.covers(&execution),
-        _ => false,
+/// Whether this process looks after the record. What it cannot understand is outside: the filter fails closed.
+async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
+    let Some(scope) = &shared.options.scope else { return Ok(true) };
+    match query::record(shared, partition, key).await? {
+        Some(Record::Execution(execution)) => Ok(scope.covers(&execution)),
+        _ => Ok(false),
     }
 }
 
 /// Reads due times from the store into memory; the answer is how long to wait before asking the timers again.
 async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
-    shared.timers.begin_reading();
-    match shared.store.due(&Partitions::All, from.0, until.0, READ_MAX).await {
+    let reading = shared.timers.begin_reading();
+    match shared.store.due(&Partitions::All, from.0, until.0, limits::DUE_PAGE_MAX).await {
         Ok(found) => {
-            let complete = found.len() < READ_MAX;
-            let through = if complete { until } else { found.last().map_or(until, |last| Millis(last.rank)) };
-            let times = found
-                .into_iter()
-                .filter_map(|found| {
-                    let key = found.key.as_str().parse::<Key>().ok()?;
-                    Some((Millis(found.rank), PartitionId(found.partition.0), key))
-                })
-                .collect();
-            shared.timers.end_reading(times, through);
+            let complete = found.len() < limits::DUE_PAGE_MAX;
+            let time = |found: Found| {
+                let key = found.key.as_str().parse::<Key>().ok()?;
+                Some((Millis(found.rank), PartitionId(found.partition.0), key))
+            };
+            reading.end(found.into_iter().filter_map(time).collect(), from, until, complete);
             Span(0)
         }
         Err(error) => {
-            shared.timers.fail_reading();
             tracing::warn!(%error, "due times could not be read; trying again");
             RETRY_AFTER
         }

@@ -23,10 +23,23 @@ use std::sync::atomic::AtomicUsize;
 use tokio::sync::{Notify, mpsc, watch};
 use uuid::Uuid;
 
-/// A running engine; clones share it.
+/// A running engine; clones share it. When the last one is dropped, everything accepted is still answered, in the
+/// background; [`Engine::shutdown`] waits for it.
 #[derive(Debug, Clone)]
 pub struct Engine {
     pub(crate) shared: Arc<Shared>,
+    _last: Arc<StopWhenDropped>,
+}
+
+/// Stops the engine's tasks when nobody can call it any more.
+#[derive(Debug)]
+struct StopWhenDropped(Arc<Shared>);
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        self.0.stopping.send_replace(true);
+        self.0.board.close();
+    }
 }
 
 /// What to run.
@@ -112,7 +125,7 @@ impl Engine {
             jobs: jobs::Jobs::default(),
             stopping: watch::Sender::new(false),
             delivered: Notify::new(),
-            reread: Notify::new(),
+            reread: Arc::new(Notify::new()),
         });
         claims::load_classes(&shared).await?;
         for (id, (inbox, depth)) in (0..).map(PartitionId).zip(inboxes) {
@@ -121,7 +134,7 @@ impl Engine {
         supervise(&shared, "clockwork", clockwork::run);
         supervise(&shared, "sweep", clockwork::sweep);
         supervise(&shared, "wakes", wakes::run);
-        Ok(Self { shared })
+        Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })
     }
 
     /// Draws the ids for a submit.
@@ -321,8 +334,13 @@ impl Engine {
     pub async fn shutdown(&self) {
         self.shared.stopping.send_replace(true);
         self.shared.board.close();
-        let mut tasks = self.shared.jobs.take();
-        while tasks.join_next().await.is_some() {}
+        loop {
+            let mut tasks = self.shared.jobs.take();
+            if tasks.is_empty() {
+                return;
+            }
+            while tasks.join_next().await.is_some() {}
+        }
     }
 
     /// Ends everything where it stands, as a crash would.

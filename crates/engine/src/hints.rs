@@ -28,7 +28,7 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
         }
         let dues = [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::due(record));
         if let Some(earliest) = dues.min() {
-            shared.timers.set(partition, &change.key, Some(earliest));
+            shared.timers.remind(partition, &change.key, earliest);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Lanes as operators see them: decide, and wait until every partition knows.
 
-use crate::{Engine, Error, binding};
+use crate::{Engine, Error, query};
 use onward_core::record::{LaneMaster, LaneSettings, Record};
-use onward_core::{Command, Key, Lane, Namespace, PartitionId, Rejection, Reply, SetLane, Span, codec};
+use onward_core::{Command, Key, Lane, Namespace, PartitionId, Rejection, Reply, SetLane, Span};
 
 impl Engine {
     /// Changes what a lane lets through; answers when every partition has the decision.
@@ -39,9 +39,7 @@ impl Engine {
     pub async fn lane(&self, namespace: &Namespace, lane: &Lane) -> Result<Option<LaneMaster>, Error> {
         let home = PartitionId::of_gates(namespace, self.shared.partitions);
         let key = Key::LaneMaster(namespace.clone(), lane.clone());
-        let name = binding::store_key(&key);
-        let rows = self.shared.store.load(binding::partition(home), &[name]).await?;
-        match rows.into_iter().next().flatten().map(|row| codec::decode(&key, &row.body)) {
+        match query::record(&self.shared, home, &key).await? {
             None => Ok(None),
             Some(Record::LaneMaster(master)) => Ok(Some(master)),
             Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),

@@ -1,14 +1,17 @@
 //! The post office: delivers messages between partitions in order, once, and sets aside what cannot be delivered.
 
 use crate::shared::Shared;
-use crate::{Error, binding};
+use crate::{Error, binding, query};
 use onward_core::record::{Message, Record};
 use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
+use onward_store::Home;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a pair whose delivery failed waits for its next try.
 const RETRY_AFTER: Span = Span(200);
+/// The longest such wait; it doubles with every failure.
+const RETRY_MAX: Span = Span::seconds(10);
 
 /// Which pairs are being served, and what has failed how often.
 #[derive(Debug, Default)]
@@ -28,29 +31,45 @@ pub(crate) fn request(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) 
     busy.insert((from, to), false);
     drop(busy);
     let office = shared.clone();
-    shared.jobs.spawn(async move { serve(&office, from, to).await });
+    shared.jobs.spawn(async move {
+        let serving = Serving { shared: office, pair: (from, to) };
+        serve(&serving.shared, from, to).await;
+    });
 }
 
+/// Frees a pair when its delivery ends, however it ends.
+struct Serving {
+    shared: Arc<Shared>,
+    pair: (PartitionId, PartitionId),
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.shared.office.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.pair);
+    }
+}
+
+/// Delivers until nothing is left, while this process is the home of the pair.
 async fn serve(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
-    loop {
-        if shared.is_stopping() {
-            return;
-        }
+    let mut pause = RETRY_AFTER;
+    while !shared.is_stopping() && *shared.store.home().borrow() != Home::Nowhere {
         match deliver(shared, from, to).await {
-            Ok(true) => continue,
-            Ok(false) => {}
+            Ok(true) => pause = RETRY_AFTER,
+            Ok(false) => {
+                let mut busy = shared.office.busy.lock().unwrap_or_else(PoisonError::into_inner);
+                match busy.get_mut(&(from, to)) {
+                    Some(again) if *again => *again = false,
+                    _ => {
+                        busy.remove(&(from, to));
+                        return;
+                    }
+                }
+            }
             Err(error) => {
                 tracing::warn!(%error, %from, %to, "messages could not be delivered; trying again");
-                shared.clock.sleep(RETRY_AFTER).await;
-                continue;
-            }
-        }
-        let mut busy = shared.office.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        match busy.get_mut(&(from, to)) {
-            Some(again) if *again => *again = false,
-            _ => {
-                busy.remove(&(from, to));
-                return;
+                let sleep = shared.clock.sleep(pause);
+                tokio::select! { biased; () = shared.stopped() => return, () = sleep => {} }
+                pause = Span((pause.0 * 2).min(RETRY_MAX.0));
             }
         }
     }
@@ -125,7 +144,7 @@ async fn hand_over(
 /// Counts a failed delivery; says whether it was the last one allowed.
 fn failed_too_often(shared: &Shared, key: &Key) -> bool {
     let mut failures = shared.office.failures.lock().unwrap_or_else(PoisonError::into_inner);
-    if failures.len() > 10_000 {
+    if failures.len() > limits::DELIVERY_FAILURES_TRACKED_MAX {
         failures.clear();
     }
     let count = failures.entry(key.clone()).or_insert(0);
@@ -147,12 +166,11 @@ async fn bury(shared: &Shared, from: PartitionId, to: PartitionId, seq: u64, bod
 /// The sequences of the messages that may be stored: from the first up to, but not including, the second.
 async fn range(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<Option<(u64, u64)>, Error> {
     let key = Key::Outbox(from, to);
-    let rows = shared.store.load(binding::partition(from), &[binding::store_key(&key)]).await?;
-    let row = rows.into_iter().next().flatten();
-    Ok(row.and_then(|row| match codec::decode(&key, &row.body) {
-        Record::Outbox(outbox) => Some((outbox.first, outbox.next)),
-        _ => None,
-    }))
+    match query::record(shared, from, &key).await? {
+        None => Ok(None),
+        Some(Record::Outbox(outbox)) => Ok(Some((outbox.first, outbox.next))),
+        Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),
+    }
 }
 
 /// The messages of a range with their bytes; the message is `None` when it cannot be read.

@@ -9,12 +9,14 @@ use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Parcel, Task};
 use crate::{Error, hints};
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesOrdered;
-use onward_core::{Key, Millis, PartitionId, Rejection, Reply, Span, limits};
+use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use futures_util::{FutureExt, StreamExt};
+use onward_core::record::Record;
+use onward_core::{Command, Key, Millis, PartitionId, Rejection, Reply, Span, limits};
 use onward_store as store;
 use std::collections::{BTreeSet, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
@@ -31,10 +33,14 @@ pub(crate) struct Partition {
     depth: Arc<AtomicUsize>,
     calls: VecDeque<Task>,
     background: VecDeque<Task>,
+    /// Tasks that met a conflict or a failure and pause before they run again.
+    resting: FuturesUnordered<BoxFuture<'static, Task>>,
     cache: Cache,
     flights: FuturesOrdered<BoxFuture<'static, Landing>>,
     /// What each flight writes, oldest first, to forget it when an earlier one is refused.
     aloft: VecDeque<(store::Version, Vec<Key>)>,
+    /// A flight was refused: nothing starts until those built on it have landed too, or it would be refused as well.
+    grounded: bool,
 }
 
 impl Partition {
@@ -52,36 +58,48 @@ impl Partition {
             depth,
             calls: VecDeque::new(),
             background: VecDeque::new(),
+            resting: FuturesUnordered::new(),
             cache,
             flights: FuturesOrdered::new(),
             aloft: VecDeque::new(),
+            grounded: false,
         }
     }
 
-    /// Runs until the engine stops and everything accepted is answered.
+    /// Runs until the engine stops and everything accepted is answered. A panic costs what was in flight, not the
+    /// partition: whoever waited is told, and the loop goes on with an empty cache.
     pub(crate) async fn run(mut self) {
+        while AssertUnwindSafe(self.fly()).catch_unwind().await.is_err() {
+            tracing::error!(partition = %self.id, "a partition's loop panicked and goes on");
+            self.shared.metrics.job_restarts.add(1);
+            self.flights = FuturesOrdered::new();
+            self.aloft.clear();
+            self.grounded = false;
+            self.cache = Cache::new(self.shared.options.cache_records, self.shared.options.cache_bytes);
+        }
+    }
+
+    async fn fly(&mut self) {
         loop {
+            let room = self.flights.len() < FLIGHTS_MAX && !self.grounded;
             let idle = self.calls.is_empty() && self.background.is_empty();
-            let room = self.flights.len() < FLIGHTS_MAX;
             if room && !idle {
                 self.launch().await;
-                if self.flights.len() < FLIGHTS_MAX {
-                    // Let the commit be sent and what arrived meanwhile be gathered before the next batch is made.
-                    tokio::task::yield_now().await;
+                // The first poll sends the commit, so that it is on its way while the next batch is prepared.
+                while let Some(Some((flight, sent, result))) = self.flights.next().now_or_never() {
+                    self.land(flight, sent, result);
                 }
-            }
-            let idle = self.calls.is_empty() && self.background.is_empty();
-            let room = self.flights.len() < FLIGHTS_MAX;
-            if room && !idle {
                 continue;
             }
+            let ended = idle && self.flights.is_empty() && self.resting.is_empty();
             tokio::select! {
                 biased;
                 Some((flight, sent, result)) = self.flights.next(), if !self.flights.is_empty() => {
                     self.land(flight, sent, result);
                 }
+                Some(task) = self.resting.next(), if !self.resting.is_empty() => self.run_again(vec![task]),
                 Some(task) = self.inbox.recv(), if room => self.sort_in(task),
-                () = self.shared.stopped(), if idle && self.flights.is_empty() => {
+                () = self.shared.stopped(), if ended => {
                     match self.inbox.try_recv() {
                         Ok(task) => self.sort_in(task),
                         Err(_) => return,
@@ -106,26 +124,18 @@ impl Partition {
     /// Takes what fits one batch, in order of arrival; background work gets at most half while calls wait.
     fn gather(&mut self) -> Vec<Task> {
         let mut tasks: Vec<Task> = Vec::new();
-        let (mut rows, mut bytes) = (0, 0);
-        let background_max =
-            if self.calls.is_empty() { limits::BATCH_COMMANDS_MAX } else { limits::BATCH_COMMANDS_MAX / 2 };
-        for (queue, max) in [(&mut self.background, background_max), (&mut self.calls, limits::BATCH_COMMANDS_MAX)] {
-            while tasks.len() < max {
-                let Some(task) = queue.front() else { break };
-                let (more_rows, more_bytes) = task.weight(self.shared.partitions);
-                let full = rows + more_rows > limits::BATCH_ROWS_MAX || bytes + more_bytes > limits::BATCH_BYTES_MAX;
-                let alone = task.conflicts > 1;
-                if !tasks.is_empty() && (full || alone) {
-                    break;
-                }
-                (rows, bytes) = (rows + more_rows, bytes + more_bytes);
-                tasks.extend(queue.pop_front());
-                if alone {
-                    break;
-                }
-            }
-            if tasks.first().is_some_and(|task| task.conflicts > 1) {
-                break;
+        let alone = [&mut self.calls, &mut self.background]
+            .into_iter()
+            .find(|line| line.front().is_some_and(Task::is_alone))
+            .and_then(VecDeque::pop_front);
+        match alone {
+            Some(task) => tasks.push(task),
+            None => {
+                let share = if self.calls.is_empty() { 1 } else { 2 };
+                let mut room = Room::whole(share);
+                room.fill(&mut tasks, &mut self.background, self.shared.partitions);
+                let mut room = Room::whole(1).less(&tasks, self.shared.partitions);
+                room.fill(&mut tasks, &mut self.calls, self.shared.partitions);
             }
         }
         self.depth.fetch_sub(tasks.len(), Ordering::Relaxed);
@@ -144,8 +154,10 @@ impl Partition {
             match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
                 Applied::Need(back, keys) => (tasks, wanted) = (back, keys),
                 Applied::Ready(ready) => {
-                    let (batch, flight, matches) = *ready;
-                    self.shared.claim_matches(matches);
+                    let (batch, flight, disappointed) = *ready;
+                    for waiter in disappointed {
+                        self.shared.put_back(waiter);
+                    }
                     return self.send(batch, flight);
                 }
             }
@@ -182,6 +194,7 @@ impl Partition {
     /// A batch came back.
     fn land(&mut self, flight: Flight, sent: Millis, result: store::Result<Vec<store::Outcome>>) {
         self.aloft.pop_front();
+        self.grounded &= !self.aloft.is_empty();
         let outcome = result.map(|outcomes| outcomes.into_iter().next());
         if let Ok(Some(outcome)) = &outcome {
             self.shared.time.observe(sent, binding::outcome_time(outcome));
@@ -193,10 +206,11 @@ impl Partition {
                 self.forget(&flight);
                 self.conflict(flight, &current);
             }
-            Ok(Some(store::Outcome::Outside { .. })) => {
+            Ok(Some(store::Outcome::Outside { now })) => {
                 self.shared.metrics.outside.add(1);
+                self.shared.time.correct(Millis(now));
                 self.forget(&flight);
-                self.run_again(flight.steps.into_iter().map(|step| step.task).collect());
+                self.outside(flight);
             }
             Ok(None) => {
                 self.forget(&flight);
@@ -222,13 +236,29 @@ impl Partition {
         self.shared.metrics.commands.add(flight.steps.len() as u64);
         hints::count_duties(&self.shared, &flight.steps, &flight.changes);
         hints::learn(&self.shared, self.id, &flight.changes);
+        self.notice_paused_lanes(&flight.steps);
         for Step { task, result, .. } in flight.steps {
-            self.answer(task, result);
+            reply(&self.shared, task, result);
+        }
+    }
+
+    /// A refused claim shows that its lane is paused here. This is noticed in the loop, in the order of commits, so that
+    /// it cannot outlast the commit that opens the lane again.
+    fn notice_paused_lanes(&self, steps: &[Step]) {
+        for step in steps {
+            if let (Command::Claim(claim), Err(Error::Refused(Rejection::LanePaused(lane)))) =
+                (&step.task.command, &step.result)
+                && let Some(loaded) = self.cache.get(&Key::Execution(claim.execution))
+                && let Some(Record::Execution(execution)) = loaded.record.as_deref()
+            {
+                self.shared.board.stall_lane(&execution.namespace, lane);
+            }
         }
     }
 
     /// Takes back what a refused flight, and those that were built on it, put into the cache.
     fn forget(&mut self, flight: &Flight) {
+        self.grounded = !self.aloft.is_empty();
         for change in &flight.changes {
             self.cache.remove_version(&change.key, flight.id);
         }
@@ -256,13 +286,26 @@ impl Partition {
                 continue;
             }
             task.conflicts += 1;
-            if task.conflicts < 2 {
-                again.push(task);
-            } else if self.shared.clock.now() >= task.deadline {
-                self.answer(task, Err(Error::Contended));
+            if task.is_alone() {
+                self.rest_or(task, Error::Contended);
             } else {
-                let pause = Span(4 << task.conflicts.min(8));
-                self.later(task, pause);
+                again.push(task);
+            }
+        }
+        self.run_again(again);
+    }
+
+    /// The store's clock was outside the window. The time has been corrected; whoever still meets this is slower than
+    /// its own window, and goes on alone and not at once.
+    fn outside(&mut self, flight: Flight) {
+        let mut again = Vec::new();
+        for Step { mut task, .. } in flight.steps {
+            task.outsides += 1;
+            if task.outsides <= 2 {
+                again.push(task);
+            } else {
+                task.conflicts += 1;
+                self.rest_or(task, Error::Contended);
             }
         }
         self.run_again(again);
@@ -276,34 +319,76 @@ impl Partition {
         }
     }
 
-    /// Sends a task to this loop again after a jittered pause.
-    fn later(&self, task: Task, pause: Span) {
-        let (shared, id) = (self.shared.clone(), self.id);
-        let pause = shared.chance.jittered(pause);
-        self.shared.jobs.spawn(async move {
-            shared.clock.sleep(pause).await;
-            if let Err(refused) = shared.post(id, task) {
-                reply(&shared, refused.task, Err(refused.error));
-            }
-        });
+    /// Runs a task again after a jittered pause, or answers it when its time is up or the engine stops.
+    fn rest_or(&mut self, task: Task, error: Error) {
+        if self.shared.is_stopping() || self.shared.clock.now() >= task.deadline {
+            return reply(&self.shared, task, Err(error));
+        }
+        let pause = self.shared.chance.jittered(Span(4 << (task.conflicts + task.failures).clamp(2, 8)));
+        let shared = self.shared.clone();
+        self.resting.push(Box::pin(async move {
+            let pause = shared.clock.sleep(pause);
+            tokio::select! { biased; () = shared.stopped() => {}, () = pause => {} }
+            task
+        }));
     }
 
     /// The store could not load or commit. What may pass is tried until the caller's deadline; the ids in the commands
     /// make a repeat find itself if the commit happened after all.
     fn store_failed(&mut self, tasks: Vec<Task>, error: &store::Error) {
         let may_pass = error.is_temporary() && error.kind() != store::ErrorKind::Full;
-        for task in tasks {
-            let in_time = self.shared.clock.now() < task.deadline;
-            if may_pass && in_time {
-                self.later(task, Span(50));
+        for mut task in tasks {
+            if may_pass {
+                // It does not go on alone for this, but it pauses longer each time.
+                task.failures += 1;
+                self.rest_or(task, error.into());
             } else {
-                self.answer(task, Err(error.into()));
+                reply(&self.shared, task, Err(error.into()));
             }
         }
     }
+}
 
-    fn answer(&self, task: Task, result: Result<Reply, Error>) {
-        reply(&self.shared, task, result);
+/// What still fits a batch.
+struct Room {
+    commands: usize,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// A whole batch, or a share of one.
+    fn whole(share: usize) -> Self {
+        Self {
+            commands: limits::BATCH_COMMANDS_MAX / share,
+            rows: limits::BATCH_ROWS_MAX / share,
+            bytes: limits::BATCH_BYTES_MAX / share,
+        }
+    }
+
+    fn less(mut self, tasks: &[Task], partitions: u16) -> Self {
+        tasks.iter().for_each(|task| self.take(task, partitions));
+        self
+    }
+
+    fn take(&mut self, task: &Task, partitions: u16) {
+        let (rows, bytes) = task.weight(partitions);
+        self.commands = self.commands.saturating_sub(1);
+        self.rows = self.rows.saturating_sub(rows);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// Takes tasks from a line while they fit; the first of a batch always does.
+    fn fill(&mut self, tasks: &mut Vec<Task>, line: &mut VecDeque<Task>, partitions: u16) {
+        while let Some(task) = line.front() {
+            let (rows, bytes) = task.weight(partitions);
+            let fits = self.commands > 0 && self.rows >= rows && self.bytes >= bytes;
+            if task.is_alone() || !(fits || tasks.is_empty()) {
+                return;
+            }
+            self.take(task, partitions);
+            tasks.extend(line.pop_front());
+        }
     }
 }
 
@@ -312,13 +397,7 @@ fn reply(shared: &Arc<Shared>, task: Task, result: Result<Reply, Error>) {
     match (task.answer, result) {
         (Answer::Nobody, _) => {}
         (Answer::Caller(caller), result) => drop(caller.send(Parcel::new(result, shared.clone()))),
-        (Answer::Waiter(waiter), Ok(reply)) => drop(waiter.answer.send(Parcel::new(Ok(reply), shared.clone()))),
-        // The ready work was gone; the worker waits on.
-        (Answer::Waiter(waiter), Err(error)) => {
-            if let Error::Refused(Rejection::LanePaused(lane)) = &error {
-                shared.board.stall_lane(&waiter.wants.namespace, lane);
-            }
-            shared.claim_matches(shared.board.put_back(waiter));
-        }
+        (Answer::Waiter(waiter, _), Ok(reply)) => drop(waiter.answer.send(Parcel::new(Ok(reply), shared.clone()))),
+        (waiter @ Answer::Waiter(..), Err(error)) => shared.disappoint(waiter, &error),
     }
 }

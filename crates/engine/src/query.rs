@@ -3,8 +3,9 @@
 use crate::shared::Shared;
 use crate::{Error, binding};
 use onward_core::record::{Execution, Held, Record};
-use onward_core::{ExecutionId, Key, Namespace, Payload, PayloadSlot, Rejection, codec, index, limits};
+use onward_core::{ExecutionId, Key, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits};
 use onward_store::{Direction, IndexName, Partitions, Range};
+use std::collections::BTreeMap;
 
 /// One page of executions, newest first.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub struct ListCursor {
 
 /// One execution, or nothing when it does not exist.
 pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
-    match record(shared, id, &Key::Execution(id)).await? {
+    match record(shared, id.partition(), &Key::Execution(id)).await? {
         None => Ok(None),
         Some(Record::Execution(execution)) => Ok(Some(execution)),
         Some(_) => Err(Rejection::RecordUnreadable { key: id.to_string() }.into()),
@@ -49,20 +50,30 @@ pub(crate) async fn payload(
         Some(Held::Beside { content_type, .. }) => content_type,
     };
     let key = Key::Payload(execution.id, slot);
-    let payload = match record(shared, execution.id, &key).await? {
+    let payload = match record(shared, execution.id.partition(), &key).await? {
         Some(Record::Payload(bytes)) => Payload::bytes(content_type, bytes).ok(),
         _ => None,
     };
     payload.map(Some).ok_or_else(|| Rejection::RecordUnreadable { key: key.to_string() }.into())
 }
 
-async fn record(shared: &Shared, id: ExecutionId, key: &Key) -> Result<Option<Record>, Error> {
-    if id.partition().0 >= shared.partitions {
-        return Ok(None);
+/// One record of any kind; nothing when it does not exist, which is so for every record of an unknown partition.
+pub(crate) async fn record(shared: &Shared, partition: PartitionId, key: &Key) -> Result<Option<Record>, Error> {
+    Ok(records(shared, partition, std::slice::from_ref(key)).await?.remove(0))
+}
+
+/// Several records of one partition, in the order asked.
+pub(crate) async fn records(
+    shared: &Shared,
+    partition: PartitionId,
+    keys: &[Key],
+) -> Result<Vec<Option<Record>>, Error> {
+    if partition.0 >= shared.partitions {
+        return Ok(vec![None; keys.len()]);
     }
-    let partition = binding::partition(id.partition());
-    let rows = shared.store.load(partition, &[binding::store_key(key)]).await?;
-    Ok(rows.into_iter().next().flatten().map(|row| codec::decode(key, &row.body)))
+    let names: Vec<_> = keys.iter().map(binding::store_key).collect();
+    let rows = shared.store.load(binding::partition(partition), &names).await?;
+    Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
 }
 
 /// Executions of a namespace, newest first.
@@ -80,12 +91,24 @@ pub(crate) async fn list(
     let limit = limit.clamp(1, limits::PAGE_MAX);
     let index = IndexName::new(index::list(namespace));
     let page = shared.store.scan(&index, &Partitions::All, range, limit).await?;
-    let mut executions = Vec::with_capacity(page.items.len());
-    let mut next = None;
-    for found in &page.items {
-        let Ok(id) = found.key.as_str().parse::<ExecutionId>() else { continue };
-        next = Some(ListCursor { rank: found.rank, id });
-        executions.extend(get(shared, id).await?);
+    let ids: Vec<ExecutionId> = page.items.iter().filter_map(|found| found.key.as_str().parse().ok()).collect();
+    let next = page.items.last().zip(ids.last()).map(|(found, id)| ListCursor { rank: found.rank, id: *id });
+    Ok(Listing { executions: load_all(shared, &ids).await?, next: next.filter(|_| page.more) })
+}
+
+/// The executions of these ids in the same order, with one load for each partition; those that are gone are left out.
+async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec<Execution>, Error> {
+    let mut wanted: BTreeMap<PartitionId, Vec<Key>> = BTreeMap::new();
+    for id in ids {
+        wanted.entry(id.partition()).or_default().push(Key::Execution(*id));
     }
-    Ok(Listing { executions, next: next.filter(|_| page.more) })
+    let mut found: BTreeMap<ExecutionId, Execution> = BTreeMap::new();
+    for (partition, keys) in wanted {
+        for record in records(shared, partition, &keys).await?.into_iter().flatten() {
+            if let Record::Execution(execution) = record {
+                found.insert(execution.id, execution);
+            }
+        }
+    }
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }

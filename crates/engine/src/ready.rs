@@ -5,10 +5,8 @@
 //! complete and reads the store again behind that place.
 
 use onward_core::ExecutionId;
+use onward_core::limits::READY_MAX;
 use std::collections::BTreeSet;
-
-/// Most entries kept in memory for one queue.
-pub(crate) const ENTRIES_MAX: usize = 1_024;
 
 /// A place in the queue.
 pub(crate) type Place = (u64, ExecutionId);
@@ -65,6 +63,10 @@ impl ReadyQueue {
         !self.stalled && !self.refilling && self.entries.is_empty() && incomplete
     }
 
+    pub(crate) fn is_refilling(&self) -> bool {
+        self.refilling
+    }
+
     pub(crate) fn is_stalled(&self) -> bool {
         self.stalled
     }
@@ -82,7 +84,7 @@ impl ReadyQueue {
             return;
         }
         self.entries.insert(place);
-        if self.entries.len() > ENTRIES_MAX {
+        if self.entries.len() > READY_MAX {
             self.entries.pop_last();
             self.known = self.entries.last().map_or(Known::Nothing, |last| Known::Through(*last));
         }
@@ -127,6 +129,8 @@ impl ReadyQueue {
         self.entries.clear();
         self.known = Known::Nothing;
         self.stalled = false;
+        // A reading under way started behind a place that means nothing now.
+        self.doubted |= self.refilling;
     }
 
     /// Somebody else may have added entries.
@@ -198,7 +202,7 @@ mod tests {
         for rank in (0..3_000).rev() {
             queue.add(place(rank));
         }
-        assert_eq!(queue.entries.len(), ENTRIES_MAX);
+        assert_eq!(queue.entries.len(), READY_MAX);
         assert_eq!(queue.known, Known::Through(place(1_023)));
     }
 }

@@ -1,23 +1,19 @@
 //! What all parts of one engine share: the store, the time, the board, the timers and the ways to each partition.
 
-use crate::board::{Board, Match};
+use crate::board::{Board, Match, PutBack};
 use crate::clock::{Chance, Clock, StoreTime};
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::options::Options;
 use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
+use crate::waiters::Waiter;
 use crate::{Error, jobs};
-use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Rejection, Reply, Span, Unclaim};
+use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Rejection, Reply, Span, Unclaim, limits};
 use onward_store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
-
-/// Commands that may wait for one partition before new work is turned away.
-const QUEUE_MAX: usize = 4_096;
-/// Further room for what frees held work: renewals, completions, due times.
-const QUEUE_RESERVE: usize = 4_096;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -38,7 +34,7 @@ pub(crate) struct Shared {
     /// Told when delivered messages may have completed what a caller waits for.
     pub(crate) delivered: Notify,
     /// Told when the ready queues that somebody waits for should be read again.
-    pub(crate) reread: Notify,
+    pub(crate) reread: Arc<Notify>,
 }
 
 /// The way to one partition's loop.
@@ -68,8 +64,8 @@ impl Shared {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
             return Err(Refused::new(task, Error::Refused(Rejection::InvalidArgument { field: "id", why })));
         };
-        let room = if task.is_essential() { QUEUE_MAX + QUEUE_RESERVE } else { QUEUE_MAX };
-        if way.depth.load(Ordering::Relaxed) >= room {
+        let reserve = if task.is_essential() { limits::QUEUE_RESERVE } else { 0 };
+        if way.depth.load(Ordering::Relaxed) >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);
             return Err(Refused::new(task, Error::Overloaded { retry_after: Span(100) }));
         }
@@ -87,7 +83,10 @@ impl Shared {
         let (answer, receiver) = oneshot::channel();
         let task = Task::new(command, Answer::Caller(answer), self.deadline());
         self.post(partition, task).map_err(|refused| refused.error)?;
-        receiver.await.map_err(|_| Error::ShuttingDown)
+        receiver.await.map_err(|_| {
+            let broken = || Error::Internal("the partition's loop broke off; repeat the call with the same ids".into());
+            if self.is_stopping() { Error::ShuttingDown } else { broken() }
+        })
     }
 
     /// Returns a lease that nobody received.
@@ -107,16 +106,45 @@ impl Shared {
 
     /// Claims ready work for waiters that the board has matched.
     pub(crate) fn claim_matches(&self, matches: impl IntoIterator<Item = Match>) {
-        let mut open: Vec<Match> = matches.into_iter().collect();
-        while let Some(Match { waiter, execution }) = open.pop() {
+        for Match { waiter, origin } in matches {
+            let execution = origin.1.1;
             let claim = Command::Claim(waiter.wants.claim(execution, LeaseId(self.chance.id())));
-            let task = Task::new(claim, Answer::Waiter(waiter), Millis(u64::MAX));
-            if let Err(refused) = self.post(execution.partition(), task)
-                && let Answer::Waiter(waiter) = refused.task.answer
-            {
-                open.extend(self.board.put_back(waiter));
+            let task = Task::new(claim, Answer::Waiter(waiter, Some(Box::new(origin))), Millis(u64::MAX));
+            if let Err(refused) = self.post(execution.partition(), task) {
+                self.disappoint(refused.task.answer, &refused.error);
             }
         }
+    }
+
+    /// A waiter's claim came to nothing. Work that was gone is forgotten, work that could not be reached is not.
+    pub(crate) fn disappoint(&self, answer: Answer, error: &Error) {
+        let Answer::Waiter(waiter, origin) = answer else { return };
+        if !matches!(error, Error::Refused(_)) {
+            // Nothing is claimed at once: whatever is in the way would still be there.
+            origin.into_iter().for_each(|origin| self.board.restore(*origin));
+            self.board.park(waiter);
+            self.reread_later();
+            return;
+        }
+        self.put_back(waiter);
+    }
+
+    /// A waiter whose work was gone waits on, or gets other work that is at hand.
+    pub(crate) fn put_back(&self, waiter: Waiter) {
+        match self.board.put_back(waiter) {
+            PutBack::Matched(found) => self.claim_matches([*found]),
+            PutBack::ParkedUnsure => self.reread.notify_one(),
+            PutBack::Parked | PutBack::Gone => {}
+        }
+    }
+
+    /// Has the ready queues looked at again in a while.
+    pub(crate) fn reread_later(&self) {
+        let (reread, pause) = (self.reread.clone(), self.clock.sleep(Span(100)));
+        self.jobs.spawn(async move {
+            pause.await;
+            reread.notify_one();
+        });
     }
 
     /// Waits until the engine stops.

@@ -1,6 +1,7 @@
 //! One command on its way through a partition loop, and who is told what came of it.
 
 use crate::Error;
+use crate::board::Origin;
 use crate::shared::Shared;
 use crate::waiters::Waiter;
 use onward_core::{Claimed, Command, Millis, Reply};
@@ -16,6 +17,10 @@ pub(crate) struct Task {
     pub(crate) deadline: Millis,
     /// How often it met records that others had changed.
     pub(crate) conflicts: u32,
+    /// How often the store's clock was outside the window of its batch.
+    pub(crate) outsides: u32,
+    /// How often the store failed it.
+    pub(crate) failures: u32,
 }
 
 /// Who is told.
@@ -23,8 +28,8 @@ pub(crate) struct Task {
 pub(crate) enum Answer {
     /// A caller inside this process.
     Caller(oneshot::Sender<Parcel>),
-    /// A parked worker; the command is a claim for it.
-    Waiter(Waiter),
+    /// A parked worker; the command is a claim for it, of work that stood there on the board.
+    Waiter(Waiter, Option<Box<Origin>>),
     /// Nobody.
     Nobody,
 }
@@ -65,7 +70,12 @@ impl Drop for Parcel {
 
 impl Task {
     pub(crate) fn new(command: Command, answer: Answer, deadline: Millis) -> Self {
-        Self { command, answer, deadline, conflicts: 0 }
+        Self { command, answer, deadline, conflicts: 0, outsides: 0, failures: 0 }
+    }
+
+    /// Whether it has been in the way of its neighbours and gets a batch of its own.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.conflicts > 1
     }
 
     /// Background work yields to calls when both are waiting.

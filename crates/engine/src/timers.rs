@@ -3,13 +3,10 @@
 //! Like a ready queue this is a hint: firing a time that has moved does nothing, because the rule looks at the record.
 //! Times behind the known part are read from the store when they come near.
 
-use onward_core::{Key, Millis, PartitionId};
+use onward_core::{Key, Millis, PartitionId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-
-/// Most due times kept in memory.
-const TIMES_MAX: usize = 65_536;
 
 /// Due times of the partitions whose home this process is.
 #[derive(Debug)]
@@ -23,10 +20,12 @@ pub(crate) struct Timers {
 struct Inner {
     times: BTreeSet<(Millis, PartitionId, Key)>,
     by_key: BTreeMap<Key, (Millis, PartitionId)>,
-    /// Every due time before this one is in memory.
+    /// Every due time up to this one was in memory when the store was last read; later ones are read when they near.
     known_until: Millis,
     /// How many readings of the store are under way.
     readings: u32,
+    /// Counts how often everything was forgotten, so that a reading from before is ignored.
+    generation: u64,
 }
 
 /// What the clock should do next.
@@ -40,9 +39,22 @@ pub(crate) enum Next {
     Sleep,
 }
 
+/// A reading of the store that is under way: what commits set meanwhile is kept, because the reading may miss it.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    timers: &'a Timers,
+    generation: u64,
+}
+
 impl Timers {
     pub(crate) fn new() -> Self {
-        let inner = Inner { times: BTreeSet::new(), by_key: BTreeMap::new(), known_until: Millis(0), readings: 0 };
+        let inner = Inner {
+            times: BTreeSet::new(),
+            by_key: BTreeMap::new(),
+            known_until: Millis(0),
+            readings: 0,
+            generation: 0,
+        };
         Self { inner: Mutex::new(inner), earlier: Notify::new() }
     }
 
@@ -50,71 +62,64 @@ impl Timers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A record's due time is now this.
+    /// A commit made this a record's due time.
     pub(crate) fn set(&self, partition: PartitionId, key: &Key, due: Option<Millis>) {
         let mut inner = self.lock();
-        let first = inner.times.first().map(|(time, ..)| *time);
         inner.forget(key);
         let Some(due) = due else { return };
-        if due >= inner.known_until && inner.readings == 0 {
+        if due > inner.known_until && inner.readings == 0 {
             return;
         }
+        let first = inner.first();
         inner.remember(partition, key.clone(), due);
+        drop(inner);
+        self.tell(first, due);
+    }
+
+    /// Somebody should look at a record at this time. It is kept whatever is known, and an earlier time wins: looking
+    /// too early does nothing, looking too late is late.
+    pub(crate) fn remind(&self, partition: PartitionId, key: &Key, due: Millis) {
+        let mut inner = self.lock();
+        let first = inner.first();
+        inner.remind(partition, key.clone(), due);
+        drop(inner);
+        self.tell(first, due);
+    }
+
+    fn tell(&self, first: Option<Millis>, due: Millis) {
         if first.is_none_or(|first| due < first) {
-            drop(inner);
             self.earlier.notify_one();
         }
     }
 
-    /// What to do at this time, given that nothing is due before it.
+    /// What to do, given that nothing is due now.
     pub(crate) fn next(&self) -> Next {
         let inner = self.lock();
-        match inner.times.first() {
-            Some((time, ..)) => Next::SleepUntil(*time),
+        match inner.first() {
+            Some(time) if time <= inner.known_until => Next::SleepUntil(time),
             None if inner.known_until == Millis(u64::MAX) => Next::Sleep,
-            None => Next::ReadFrom(inner.known_until),
+            _ => Next::ReadFrom(inner.known_until),
         }
     }
 
     /// Takes what is due, the earliest first.
-    pub(crate) fn take_due(&self, now: Millis, max: usize) -> Vec<(Millis, PartitionId, Key)> {
+    pub(crate) fn take_due(&self, now: Millis, max: usize) -> Vec<(PartitionId, Key)> {
         let mut inner = self.lock();
         let mut due = Vec::new();
-        while due.len() < max && inner.times.first().is_some_and(|(time, ..)| *time <= now) {
-            if let Some((time, partition, key)) = inner.times.pop_first() {
+        while due.len() < max && inner.first().is_some_and(|time| time <= now) {
+            if let Some((_, partition, key)) = inner.times.pop_first() {
                 inner.by_key.remove(&key);
-                due.push((time, partition, key));
+                due.push((partition, key));
             }
         }
         due
     }
 
-    /// The store is about to be read; everything that arrives meanwhile is kept.
-    pub(crate) fn begin_reading(&self) {
-        self.lock().readings += 1;
-    }
-
-    /// The store was read up to `until`.
-    pub(crate) fn end_reading(&self, found: Vec<(Millis, PartitionId, Key)>, until: Millis) {
+    /// The store is about to be read.
+    pub(crate) fn begin_reading(&self) -> Reading<'_> {
         let mut inner = self.lock();
-        inner.readings = inner.readings.saturating_sub(1);
-        inner.known_until = inner.known_until.max(until);
-        for (due, partition, key) in found {
-            // Another process may have made it due earlier than memory knows. Of two times the earlier one is kept:
-            // looking too early costs one look, looking too late is late.
-            if inner.by_key.get(&key).is_none_or(|(known, _)| due < *known) {
-                inner.forget(&key);
-                inner.remember(partition, key, due);
-            }
-        }
-        drop(inner);
-        self.earlier.notify_one();
-    }
-
-    /// The store could not be read.
-    pub(crate) fn fail_reading(&self) {
-        let mut inner = self.lock();
-        inner.readings = inner.readings.saturating_sub(1);
+        inner.readings += 1;
+        Reading { timers: self, generation: inner.generation }
     }
 
     /// Forgets everything, because another process is the home now or this one has just become it.
@@ -123,27 +128,65 @@ impl Timers {
         inner.times.clear();
         inner.by_key.clear();
         inner.known_until = Millis(0);
+        inner.generation += 1;
         drop(inner);
         self.earlier.notify_one();
     }
 }
 
+impl Reading<'_> {
+    /// The store was read and this was found. A complete reading knows everything up to `until`; one that was cut knows
+    /// only up to its last item, whatever was known before, since others write too.
+    pub(crate) fn end(self, found: Vec<(Millis, PartitionId, Key)>, from: Millis, until: Millis, complete: bool) {
+        let mut inner = self.timers.lock();
+        if inner.generation != self.generation {
+            return;
+        }
+        let last = found.last().map_or(from, |(time, ..)| *time);
+        for (due, partition, key) in found {
+            inner.remind(partition, key, due);
+        }
+        // A page full of one millisecond must not be read for ever; the sweep finds what stands behind it.
+        inner.known_until = if complete { inner.known_until.max(until) } else { last.max(Millis(from.0 + 1)) };
+        drop(inner);
+        self.timers.earlier.notify_one();
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.timers.lock();
+        inner.readings = inner.readings.saturating_sub(1);
+    }
+}
+
 impl Inner {
+    fn first(&self) -> Option<Millis> {
+        self.times.first().map(|(time, ..)| *time)
+    }
+
     fn forget(&mut self, key: &Key) {
         if let Some((due, partition)) = self.by_key.remove(key) {
             self.times.remove(&(due, partition, key.clone()));
         }
     }
 
+    fn remind(&mut self, partition: PartitionId, key: Key, due: Millis) {
+        if self.by_key.get(&key).is_none_or(|(known, _)| due < *known) {
+            self.forget(&key);
+            self.remember(partition, key, due);
+        }
+    }
+
     fn remember(&mut self, partition: PartitionId, key: Key, due: Millis) {
         self.by_key.insert(key.clone(), (due, partition));
         self.times.insert((due, partition, key));
-        if self.times.len() > TIMES_MAX {
+        if self.times.len() > limits::TIMERS_MAX {
             // Cutting in half keeps this rare; what is cut off is read again when it comes near.
-            while self.times.len() > TIMES_MAX / 2 {
+            while self.times.len() > limits::TIMERS_MAX / 2 {
                 if let Some((due, _, key)) = self.times.pop_last() {
                     self.by_key.remove(&key);
-                    self.known_until = due;
+                    self.known_until = self.known_until.min(Millis(due.0.saturating_sub(1)));
                 }
             }
         }
@@ -154,36 +197,67 @@ impl Inner {
 mod tests {
     use super::*;
 
+    const HERE: PartitionId = PartitionId(0);
+
     fn key(n: u64) -> Key {
-        Key::Message(PartitionId(0), PartitionId(0), n)
+        Key::Message(HERE, HERE, n)
+    }
+
+    fn all_known() -> Timers {
+        let timers = Timers::new();
+        timers.begin_reading().end(Vec::new(), Millis(0), Millis(u64::MAX), true);
+        timers
     }
 
     #[test]
     fn times_beyond_the_known_part_are_read_not_remembered() {
         let timers = Timers::new();
-        timers.set(PartitionId(0), &key(1), Some(Millis(50)));
+        timers.set(HERE, &key(1), Some(Millis(50)));
         assert_eq!(timers.next(), Next::ReadFrom(Millis(0)));
-        timers.begin_reading();
-        timers.set(PartitionId(0), &key(2), Some(Millis(70)));
-        timers.end_reading(vec![(Millis(50), PartitionId(0), key(1))], Millis(60));
+        let reading = timers.begin_reading();
+        timers.set(HERE, &key(2), Some(Millis(70)));
+        reading.end(vec![(Millis(50), HERE, key(1))], Millis(0), Millis(60), true);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(50)));
-        assert_eq!(timers.take_due(Millis(60), 10).len(), 1);
-        assert_eq!(timers.next(), Next::SleepUntil(Millis(70)), "what arrived during the reading is kept");
-        timers.set(PartitionId(0), &key(2), None);
-        assert_eq!(timers.next(), Next::ReadFrom(Millis(60)));
-        timers.end_reading(Vec::new(), Millis(u64::MAX));
+        assert_eq!(timers.take_due(Millis(60), 10), [(HERE, key(1))]);
+        assert_eq!(timers.next(), Next::ReadFrom(Millis(60)), "there may be unread times before 70");
+        timers.begin_reading().end(Vec::new(), Millis(60), Millis(u64::MAX), true);
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(70)), "what arrived during the first reading is kept");
+        timers.set(HERE, &key(2), None);
         assert_eq!(timers.next(), Next::Sleep);
     }
 
     #[test]
+    fn an_earlier_time_found_by_a_reading_or_a_reminder_wins() {
+        let timers = all_known();
+        timers.set(HERE, &key(1), Some(Millis(30)));
+        timers.begin_reading().end(vec![(Millis(13), HERE, key(1))], Millis(0), Millis(40), true);
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(13)), "another process moved it");
+        timers.remind(HERE, &key(1), Millis(20));
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(13)));
+        timers.set(HERE, &key(1), Some(Millis(99)));
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(99)), "a commit here is the truth");
+    }
+
+    #[test]
+    fn a_reading_that_was_cut_or_forgotten_claims_to_know_nothing_more() {
+        let timers = all_known();
+        let page = (1..=3).map(|n| (Millis(n), HERE, key(n))).collect();
+        timers.begin_reading().end(page, Millis(0), Millis(100), false);
+        assert_eq!(timers.take_due(Millis(3), 10).len(), 3);
+        assert_eq!(timers.next(), Next::ReadFrom(Millis(3)));
+        let old = timers.begin_reading();
+        timers.reset();
+        old.end(vec![(Millis(5), HERE, key(5))], Millis(3), Millis(100), true);
+        assert_eq!(timers.next(), Next::ReadFrom(Millis(0)));
+    }
+
+    #[test]
     fn memory_is_bounded() {
-        let timers = Timers::new();
-        timers.end_reading(Vec::new(), Millis(u64::MAX));
+        let timers = all_known();
         for n in 0..200_000 {
-            timers.set(PartitionId(0), &key(n), Some(Millis(1_000_000 - n)));
+            timers.set(HERE, &key(n), Some(Millis(1_000_000 - n)));
         }
-        assert!(timers.lock().times.len() <= TIMES_MAX);
-        let Next::SleepUntil(first) = timers.next() else { panic!("the nearest time is known") };
-        assert_eq!(first, Millis(800_001));
+        assert!(timers.lock().times.len() <= limits::TIMERS_MAX);
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(800_001)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::task::Parcel;
 use onward_core::{Claim, Class, ExecutionId, Lane, LeaseId, Namespace, Span, WorkerName};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
 
 /// What a worker asks for.
@@ -50,67 +50,98 @@ pub(crate) struct Waiter {
 pub(crate) struct Waiters {
     next_id: WaiterId,
     parked: BTreeMap<WaiterId, Waiter>,
-    /// Ids of waiters by lane; ids that are parked no more are skipped when met.
-    lanes: BTreeMap<(Namespace, Lane), VecDeque<WaiterId>>,
+    /// The parked waiters of each lane. Ids grow, so their order is the order of arrival, also after a return.
+    lanes: BTreeMap<(Namespace, Lane), BTreeSet<WaiterId>>,
 }
 
 impl Waiters {
     pub(crate) fn park(&mut self, wants: Wants) -> (WaiterId, oneshot::Receiver<Parcel>) {
         self.next_id += 1;
-        let id = self.next_id;
-        for lane in &wants.lanes {
-            self.lanes.entry((wants.namespace.clone(), lane.clone())).or_default().push_back(id);
-        }
         let (answer, receiver) = oneshot::channel();
-        self.parked.insert(id, Waiter { id, wants, answer });
-        (id, receiver)
+        self.put_back(Waiter { id: self.next_id, wants, answer });
+        (self.next_id, receiver)
     }
 
-    /// Puts a waiter back whose work turned out to be gone, ahead of the others.
+    /// Puts a waiter back whose work turned out to be gone, in its old place.
     pub(crate) fn put_back(&mut self, waiter: Waiter) {
         for lane in &waiter.wants.lanes {
-            self.lanes.entry((waiter.wants.namespace.clone(), lane.clone())).or_default().push_front(waiter.id);
+            self.lanes.entry((waiter.wants.namespace.clone(), lane.clone())).or_default().insert(waiter.id);
         }
         self.parked.insert(waiter.id, waiter);
     }
 
-    pub(crate) fn remove(&mut self, id: WaiterId) {
-        self.parked.remove(&id);
+    pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
+        let waiter = self.parked.remove(&id)?;
+        for lane in &waiter.wants.lanes {
+            let lane = (waiter.wants.namespace.clone(), lane.clone());
+            if let Some(ids) = self.lanes.get_mut(&lane) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.lanes.remove(&lane);
+                }
+            }
+        }
+        Some(waiter)
     }
 
     /// The first waiter of a lane that can run this class and still listens.
     pub(crate) fn take(&mut self, namespace: &Namespace, lane: &Lane, class: &Class) -> Option<Waiter> {
-        let queue = self.lanes.get_mut(&(namespace.clone(), lane.clone()))?;
-        let mut at = 0;
-        while let Some(&id) = queue.get(at) {
-            match self.parked.get(&id) {
-                Some(waiter) if waiter.answer.is_closed() => {
-                    self.parked.remove(&id);
-                    queue.remove(at);
-                }
-                None => {
-                    queue.remove(at);
-                }
-                Some(waiter) if class.missing_from(&waiter.wants.capabilities).is_empty() => {
-                    queue.remove(at);
-                    return self.parked.remove(&id);
-                }
-                Some(_) => at += 1,
+        if self.parked.is_empty() {
+            return None;
+        }
+        let fits = |waiter: &Waiter| class.missing_from(&waiter.wants.capabilities).is_empty();
+        loop {
+            let ids = self.lanes.get(&(namespace.clone(), lane.clone()))?;
+            let id = *ids.iter().find(|id| self.parked.get(id).is_some_and(fits))?;
+            let waiter = self.remove(id)?;
+            if !waiter.answer.is_closed() {
+                return Some(waiter);
             }
         }
-        None
     }
 
     /// Whether anybody waits for a lane.
     pub(crate) fn any(&self, namespace: &Namespace, lane: &Lane) -> bool {
-        self.lanes
-            .get(&(namespace.clone(), lane.clone()))
-            .is_some_and(|queue| queue.iter().any(|id| self.parked.contains_key(id)))
+        !self.parked.is_empty() && self.lanes.contains_key(&(namespace.clone(), lane.clone()))
     }
 
     /// Ends all waiting; every parked call returns without work.
     pub(crate) fn clear(&mut self) {
         self.parked.clear();
         self.lanes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_core::Name;
+
+    fn wants(lanes: &[&str]) -> Wants {
+        Wants {
+            namespace: Namespace::default(),
+            lanes: lanes.iter().map(|lane| Lane::parse(lane).unwrap()).collect(),
+            capabilities: Class::default(),
+            worker: WorkerName::parse("w").unwrap(),
+            lease: Span::seconds(10),
+            max: 1,
+        }
+    }
+
+    #[test]
+    fn whoever_came_first_is_served_first_and_nothing_is_left_behind() {
+        let (mut waiters, class) = (Waiters::default(), Class::default());
+        let [a, b] = ["a", "b"].map(|lane| Lane::parse(lane).unwrap());
+        let (first, _one) = waiters.park(wants(&["a", "b"]));
+        let (_, gone) = waiters.park(wants(&["a"]));
+        let (third, _three) = waiters.park(wants(&["a"]));
+        drop(gone);
+        let taken = waiters.take(&Namespace::default(), &a, &class).unwrap();
+        assert_eq!(taken.id, first);
+        assert!(!waiters.any(&Namespace::default(), &b), "taken from one lane is taken from all");
+        waiters.put_back(taken);
+        assert_eq!(waiters.take(&Namespace::default(), &a, &class).unwrap().id, first, "in its old place");
+        assert_eq!(waiters.take(&Namespace::default(), &a, &class).unwrap().id, third, "past the one that is gone");
+        assert!(waiters.parked.is_empty() && waiters.lanes.is_empty());
     }
 }

@@ -16,6 +16,8 @@ pub struct Totals {
     pub operations: u64,
     /// Faults by kind.
     pub faults: FaultCounts,
+    /// All trace hashes together, whatever their order.
+    pub hash: u64,
     /// The fewest commands of any run.
     pub commands_least: u64,
     /// The fewest faults of any run.
@@ -39,6 +41,7 @@ impl Totals {
         self.seeds += 1;
         self.commands += report.commands;
         self.operations += report.operations;
+        self.hash = self.hash.wrapping_add(report.hash);
         for (fault, count) in &report.faults {
             *self.faults.entry(*fault).or_default() += count;
         }

@@ -146,7 +146,12 @@ impl Hub {
             self.fault(Fault::Conflict, format_args!("{}", touch.put[0].key));
             self.apply(&self.memory, usize::MAX, touch)?;
         }
-        if self.mutant == Some(Mutant::RefusalAnsweredEarly) && batch.is_check_only() {
+        let unwritten = match self.mutant {
+            Some(Mutant::RefusalAnsweredEarly) => batch.is_check_only(),
+            Some(Mutant::AcknowledgedUnwritten) => batch.id.0.is_multiple_of(64),
+            _ => false,
+        };
+        if unwritten {
             return Ok(Outcome::Committed { now: self.now().0 });
         }
         let batch = match self.mutant {

@@ -112,6 +112,7 @@ fn run_many(from: u64, count: u64) -> bool {
     }
     println!("{}", faults(&totals.faults));
     println!("each seed had at least {} commands and {} faults", totals.commands_least, totals.faults_least);
+    println!("all traces together {:016x}", totals.hash);
     let seconds = (SystemClock.now() - begin).0 as f64 / 1_000.0;
     println!(
         "{} seeds, {} commands, {} operations, {} faults, {} failed, {seconds:.1} s",

@@ -5,7 +5,7 @@
 
 use crate::hub::Hub;
 use onward_core::record::{AttemptKind, Execution, Readiness, Record, State, Waiting};
-use onward_core::{Claim, Command, Deliver, ExecutionId, Fence, Key, Millis, Reply, Stop, View, apply};
+use onward_core::{Claim, Command, CommandId, Deliver, ExecutionId, Fence, Key, Millis, Reply, Stop, View, apply};
 use onward_engine::Rules;
 use onward_store::{Batch, Key as StoreKey, Version, Window};
 use std::cell::{Cell, RefCell};
@@ -34,6 +34,12 @@ pub enum Mutant {
     StaleLaneCopy,
     /// Delivered messages are not removed.
     LostOutboxRemoval,
+    /// Now and then a commit is acknowledged and not written.
+    AcknowledgedUnwritten,
+    /// A repeated completion is taken for a new one.
+    RepeatForgotten,
+    /// Lost hints are never looked for.
+    NeverSwept,
 }
 
 /// Planted faults that belong to features which do not exist yet.
@@ -41,7 +47,7 @@ pub const NOT_APPLICABLE: [&str; 2] = ["park without count", "purge without tomb
 
 impl Mutant {
     /// Every planted fault.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::NoVersionCheck,
         Self::NoFence,
         Self::NoWindow,
@@ -52,6 +58,9 @@ impl Mutant {
         Self::EventBeforeCommit,
         Self::StaleLaneCopy,
         Self::LostOutboxRemoval,
+        Self::AcknowledgedUnwritten,
+        Self::RepeatForgotten,
+        Self::NeverSwept,
     ];
 
     /// Its name in tables.
@@ -68,6 +77,9 @@ impl Mutant {
             Self::EventBeforeCommit => "event before commit",
             Self::StaleLaneCopy => "stale lane copy",
             Self::LostOutboxRemoval => "lost outbox removal",
+            Self::AcknowledgedUnwritten => "acknowledged unwritten",
+            Self::RepeatForgotten => "repeat forgotten",
+            Self::NeverSwept => "never swept",
         }
     }
 
@@ -78,6 +90,7 @@ impl Mutant {
             Self::MarkInsteadOfIds => mark_instead_of_ids,
             Self::HintTrusted => hint_trusted,
             Self::EpochReuse => epoch_reuse,
+            Self::RepeatForgotten => repeat_forgotten,
             _ => counted,
         }
     }
@@ -154,6 +167,14 @@ fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply
     {
         let execution = execution.id;
         *fence = Fence { execution, lease: active.lease.id, epoch: active.lease.epoch, attempt: active.attempt.index };
+    }
+    counted(view, &command, now)
+}
+
+fn repeat_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let mut command = command.clone();
+    if let Command::Complete(complete) = &mut command {
+        complete.command = CommandId(complete.command.0 ^ u128::from(OPERATIONS.get() + 1));
     }
     counted(view, &command, now)
 }

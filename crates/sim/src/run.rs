@@ -25,6 +25,8 @@ const CALM_MAX: Span = Span::minutes(10);
 const SWEPT_AFTER: Span = Span::seconds(20);
 /// How late a due time or ready work may be noticed after that.
 const LATE_MAX: Span = Span::seconds(1);
+/// Longer than an idempotency key is remembered, whatever clock wrote it.
+const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
 const STOP_MAX: Span = Span::minutes(2);
 
@@ -151,7 +153,21 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     world.appoint();
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
+    if world.settings.long_night {
+        night(world).await;
+        Submitter(Caller::new(world.clone(), dice.fork(), "early bird".to_owned())).use_all_keys().await;
+        settle(world).await;
+    }
     rest(world, &mut workers).await;
+}
+
+/// Lets all idempotency keys be forgotten.
+async fn night(world: &Arc<World>) {
+    sleep(NIGHT).await;
+    let now = world.hub.now();
+    if let Some(late) = world.hub.check(|checker| checker.overdue(now, LATE_MAX)) {
+        world.hub.violate("liveness", late);
+    }
 }
 
 /// Waits until all work that can finish has finished.

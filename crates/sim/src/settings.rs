@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) storms: Vec<Fault>,
     /// How long it is quiet between two of them at most.
     pub(crate) storm_pause: Span,
+    /// Whether a quiet time follows that is longer than idempotency keys are remembered.
+    pub(crate) long_night: bool,
     /// The process that all workers use once it is calm.
     pub(crate) refuge: usize,
 }
@@ -52,6 +54,7 @@ impl Settings {
             odds: Odds::draw(dice),
             storms: storms(dice, processes),
             storm_pause: dice.span(1_000, 8_000),
+            long_night: dice.percent(10),
             refuge: dice.below(processes as u64) as usize,
         }
     }

@@ -85,7 +85,7 @@ impl World {
                 clock: Arc::new(SimClock { timeline: self.timeline, line: line.clone() }),
                 chance: Arc::new(Chance::seeded(seeds.word())),
                 call_timeout: self.settings.call_timeout,
-                sweep_every: self.settings.sweep_every,
+                sweep_every: self.sweep_every(),
                 cache_records: self.settings.cache_records,
                 rules: mutants::rules(self.mutant),
                 ..Options::default()
@@ -99,6 +99,10 @@ impl World {
                 Err(_) => sleep(Span(100)).await,
             }
         }
+    }
+
+    fn sweep_every(&self) -> Span {
+        if self.mutant == Some(Mutant::NeverSwept) { Span::days(365) } else { self.settings.sweep_every }
     }
 
     /// The process in a slot, if it is up.

@@ -21,10 +21,14 @@ fn work_is_submitted_shown_and_listed() {
     assert!(text.out.lines().any(|line| line.starts_with("state ") && line.ends_with(" waiting")), "{}", text.out);
     assert!(!text.out.contains('\x1b'), "a pipe gets no colours");
 
-    let listed = place.json(&["ls"]);
-    assert_eq!((&listed["scanned"], &listed["executions"][0]["id"]), (&json!(1), &json!(id)));
-    let text = place.run(&["ls"]).out;
-    assert!(text.contains(&id) && text.ends_with("1 shown, 1 scanned\n"), "{text}");
+    let long = place.submit(&["long", "--lane", "gpu", "--input", &format!("\"{}\"", "ä".repeat(1_000))]);
+    let text = place.run(&["get", &long]).out;
+    assert!(text.contains(&format!("{}... (2000 bytes; see all with --json)", "ä".repeat(400))), "{text}");
+
+    let listed = place.json(&["ls", "--kind", "train"]);
+    assert_eq!((&listed["scanned"], &listed["executions"][0]["id"]), (&json!(2), &json!(id)));
+    let text = place.run(&["ls", "--kind", "train"]).out;
+    assert!(text.contains(&id) && text.ends_with("1 shown, 2 scanned\n"), "{text}");
 }
 
 #[test]

@@ -22,6 +22,12 @@ struct Held {
     lost: watch::Sender<bool>,
 }
 
+impl Held {
+    fn is_lost(&self) -> bool {
+        *self.lost.borrow()
+    }
+}
+
 /// A lease while its attempt runs and is reported; dropping it ends its renewal.
 #[derive(Debug)]
 pub(crate) struct HeldLease {
@@ -73,7 +79,7 @@ impl Leases {
     pub(crate) fn due(&self, now: Millis) -> Vec<Fence> {
         let mut due = Vec::new();
         for held in self.lock().values_mut() {
-            if !held.renewing && held.renew_at <= now {
+            if !held.renewing && !held.is_lost() && held.renew_at <= now {
                 held.renewing = true;
                 due.push(held.fence);
             }
@@ -93,7 +99,7 @@ impl Leases {
     /// When to look again; nothing while no lease is held.
     pub(crate) fn next(&self) -> Option<Millis> {
         let all = self.lock();
-        let alive = all.values().filter(|held| !*held.lost.borrow());
+        let alive = all.values().filter(|held| !held.is_lost());
         alive.map(|held| if held.renewing { held.expires_at } else { held.renew_at.min(held.expires_at) }).min()
     }
 

@@ -7,10 +7,12 @@ use onward::store::{
     Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
     Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, system_clock,
 };
-use onward::{Client, ClientOptions, Context, Failed, PublicState, Worker};
+use onward::engine::clock::Clock;
+use onward::testing::TestClock;
+use onward::{Client, ClientOptions, Context, Failed, PublicState, Span, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// A store in memory whose disk can be full.
 #[derive(Debug)]
@@ -106,4 +108,45 @@ async fn a_disk_that_fills_up_while_a_handler_ends_costs_no_second_attempt() {
         assert_eq!(store.full_for.load(Ordering::SeqCst), 0, "the disk was full three times");
         worker.drain().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_handler_is_told_of_its_lost_lease_even_when_the_store_is_away() {
+    let clock = TestClock::at(onward::Millis(1_800_000_000_000));
+    let held = clock.clone();
+    let inner = Memory::new(8, Arc::new(move || held.now().0), 1);
+    let store = Arc::new(Filling { inner, full_for: AtomicU32::new(0) });
+    let options = ClientOptions { clock: Arc::new(clock.clone()), ..ClientOptions::default() };
+    let client = Client::on_store(store.clone(), options).await.unwrap();
+    let (said, mut hears) = mpsc::unbounded_channel();
+    let wait = move |ctx: Context, (): ()| {
+        let said = said.clone();
+        async move {
+            said.send("started").unwrap();
+            if ctx.attempt() == 1 {
+                ctx.cancelled().await;
+                said.send("cancelled").unwrap();
+            }
+            Ok::<_, Failed>(ctx.attempt())
+        }
+    };
+    let worker = Worker::new(&client).on("wait", wait).start().unwrap();
+    let id = client.submit("wait", &()).await.unwrap().id;
+    crate::world::within(async {
+        assert_eq!(hears.recv().await, Some("started"));
+        store.full_for.store(u32::MAX, Ordering::SeqCst);
+        clock.advance(Span::seconds(30));
+        assert_eq!(hears.recv().await, Some("cancelled"));
+        assert_eq!(client.get(id).await.unwrap().unwrap().state, PublicState::Active, "the store knows nothing of it");
+        store.full_for.store(0, Ordering::SeqCst);
+        // The engine looks at the lease again after a pause.
+        while client.get(id).await.unwrap().unwrap().state == PublicState::Active {
+            clock.advance(Span(100));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(hears.recv().await, Some("started"));
+        worker.drain().await.unwrap();
+    })
+    .await;
+    assert_eq!(client.result::<u32>(id).await.unwrap(), Some(2));
 }

@@ -65,9 +65,10 @@ impl Caller {
 
     pub(crate) async fn submit(&mut self, process: &Running, ids: SubmitIds, new: &NewExecution) -> Heard<Submitted> {
         let hub = self.world.hub.clone();
+        let begin = hub.now();
         let since = hub.check(|checker| {
             checker.submits(ids, new);
-            checker.since()
+            checker.since(begin)
         });
         let (hurry, key) = (self.hurry(), new.idempotency_key.as_ref().map_or("-", |key| key.as_str()));
         self.say(process, format_args!("submit {} key {key} to {} {:?}", ids.execution, new.lane, new.when));
@@ -95,7 +96,8 @@ impl Caller {
 
     pub(crate) async fn renew(&mut self, process: &Running, fence: Fence, ttl: Span) -> Heard<Millis> {
         let hub = self.world.hub.clone();
-        let since = hub.check(|checker| checker.since());
+        let begin = hub.now();
+        let since = hub.check(|checker| checker.since(begin));
         let hurry = self.hurry();
         let engine = process.engine.clone();
         let renewal = async move {
@@ -119,9 +121,10 @@ impl Caller {
         result: &Payload,
     ) -> Heard<()> {
         let hub = self.world.hub.clone();
+        let begin = hub.now();
         let since = hub.check(|checker| {
             checker.sent(command, Some(fence));
-            checker.since()
+            checker.since(begin)
         });
         let hurry = self.hurry();
         self.say(process, format_args!("complete {} epoch {} by {command}", fence.execution, fence.epoch));
@@ -142,9 +145,10 @@ impl Caller {
         failure: &Failure,
     ) -> Heard<AfterFailure> {
         let hub = self.world.hub.clone();
+        let begin = hub.now();
         let since = hub.check(|checker| {
             checker.sent(command, Some(fence));
-            checker.since()
+            checker.since(begin)
         });
         let hurry = self.hurry();
         self.say(process, format_args!("fail {} epoch {} by {command}", fence.execution, fence.epoch));
@@ -159,7 +163,8 @@ impl Caller {
 
     pub(crate) async fn unclaim(&mut self, process: &Running, fence: Fence) -> Heard<()> {
         let hub = self.world.hub.clone();
-        let since = hub.check(|checker| checker.since());
+        let begin = hub.now();
+        let since = hub.check(|checker| checker.since(begin));
         let hurry = self.hurry();
         self.say(process, format_args!("unclaim {} epoch {}", fence.execution, fence.epoch));
         let heard = self.hear(process, hurry, process.engine.unclaim(fence)).await;
@@ -178,7 +183,8 @@ impl Caller {
         settings: LaneSettings,
     ) -> Heard<u64> {
         let hub = self.world.hub.clone();
-        let since = hub.check(|checker| checker.since());
+        let begin = hub.now();
+        let since = hub.check(|checker| checker.since(begin));
         let hurry = self.hurry();
         self.say(process, format_args!("set lane {namespace}/{lane} {:?}", settings.state));
         let heard = self.hear(process, hurry, process.engine.set_lane(namespace, lane, settings)).await;

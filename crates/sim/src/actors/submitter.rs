@@ -5,9 +5,10 @@ use crate::clock::sleep;
 use crate::settings::{COMMANDS_MIN, class};
 use onward_core::{
     Backoff, Category, ExecutionId, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, TagKey,
-    TagValue, When,
+    TagValue, When, limits,
 };
 use onward_engine::{NewExecution, SubmitIds};
+use std::collections::BTreeMap;
 
 /// Keys that all submitters of a run share.
 const KEYS: u64 = 12;
@@ -22,6 +23,15 @@ impl Submitter {
         while self.0.world.hub.commands() < COMMANDS_MIN {
             sleep(self.0.dice.span(0, 700)).await;
             if let Some(new) = self.draw() {
+                self.submit(&new).await;
+            }
+        }
+    }
+
+    /// Submits something under every key that was ever used.
+    pub(crate) async fn use_all_keys(mut self) {
+        for key in 0..KEYS {
+            if let Some(new) = self.draw().and_then(|new| self.keyed(new, key)) {
                 self.submit(&new).await;
             }
         }
@@ -83,17 +93,28 @@ impl Submitter {
         new.policy = Policy { retry: retry(dice.below(8)), dedup_window: None };
         if dice.percent(25) {
             let key = dice.below(KEYS);
-            new.idempotency_key = Some(IdempotencyKey::parse(&format!("order/{key}")).ok()?);
-            // The same key mostly asks for the same, so that its first execution is found.
-            new.input = Payload::of(&key).ok()?;
-            new.policy = Policy::default();
-            (new.priority, new.tags, new.requires) = (0, Default::default(), class(&[]));
-            new.lane = settings.lanes.first()?.clone();
-            if dice.percent(15) {
-                new.input = Payload::of("something else").ok()?;
-            }
+            return self.keyed(new, key);
         }
         Some(new)
+    }
+
+    /// The same key mostly asks for the same, so that its first execution is found.
+    fn keyed(&mut self, new: NewExecution, key: u64) -> Option<NewExecution> {
+        let settings = &self.0.world.settings;
+        let input = if self.0.dice.percent(15) { Payload::of("something else") } else { Payload::of(&key) };
+        Some(NewExecution {
+            lane: settings.lanes.first()?.clone(),
+            input: input.ok()?,
+            priority: 0,
+            tags: BTreeMap::new(),
+            requires: class(&[]),
+            policy: Policy {
+                dedup_window: settings.long_night.then_some(limits::DEDUP_WINDOW_MIN),
+                ..Policy::default()
+            },
+            idempotency_key: Some(IdempotencyKey::parse(&format!("order/{key}")).ok()?),
+            ..new
+        })
     }
 }
 

@@ -16,8 +16,8 @@ const ANSWERS: &str = "answers";
 
 impl Checker {
     /// A call begins.
-    pub(crate) fn since(&self) -> Since {
-        Since { seq: self.seq, rollbacks: self.rollbacks }
+    pub(crate) fn since(&self, now: Millis) -> Since {
+        Since { seq: self.seq, at: now, rollbacks: self.rollbacks }
     }
 
     /// A worker says what it will ask for.
@@ -79,7 +79,7 @@ impl Checker {
         answer: &Result<Submitted, Error>,
     ) {
         match answer {
-            Ok(submitted) => self.accepted(ids, new, *submitted),
+            Ok(submitted) => self.accepted(since, ids, new, *submitted),
             Err(Error::Refused(rejection)) => {
                 let happened = self.executions.created_by(ids.command).is_some();
                 self.refused(ids.command, happened);
@@ -91,7 +91,7 @@ impl Checker {
         }
     }
 
-    fn accepted(&mut self, ids: SubmitIds, new: &NewExecution, submitted: Submitted) {
+    fn accepted(&mut self, since: Since, ids: SubmitIds, new: &NewExecution, submitted: Submitted) {
         if self.rollbacks > 0 && (self.executions.is_void(submitted.id) || self.execution(submitted.id).is_none()) {
             return;
         }
@@ -105,6 +105,11 @@ impl Checker {
         }
         if submitted.created != (created_by == ids.command) || (submitted.created && submitted.id != ids.execution) {
             self.violate(ANSWERS, format!("a submit was told created = {} about {}", submitted.created, submitted.id));
+        }
+        let key = new.idempotency_key.as_ref();
+        let until = key.and_then(|key| self.executions.remembered_until(&new.namespace, key));
+        if !submitted.created && until.is_some_and(|until| until <= since.at) {
+            self.violate(ANSWERS, format!("{} was answered for a key that is forgotten", submitted.id));
         }
     }
 

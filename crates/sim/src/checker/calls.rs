@@ -3,13 +3,14 @@
 
 use super::Change;
 use onward_core::record::{EndedAttempt, Record};
-use onward_core::{CommandId, ExecutionId, Fence, Key, Payload};
+use onward_core::{CommandId, ExecutionId, Fence, Key, Millis, Payload};
 use std::collections::BTreeMap;
 
 /// When a call began: its answer must be true at some moment from then on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Since {
     pub(super) seq: u64,
+    pub(super) at: Millis,
     pub(super) rollbacks: u64,
 }
 

@@ -67,6 +67,11 @@ impl Executions {
         self.lives.get(&id).and_then(|life| life.ready_since)
     }
 
+    /// Until when the key of an execution is remembered.
+    pub(super) fn remembered_until(&self, namespace: &Namespace, key: &IdempotencyKey) -> Option<Millis> {
+        self.keys.get(&(namespace.clone(), key.clone())).map(|(_, until)| *until)
+    }
+
     /// The execution that a call created.
     pub(super) fn created_by(&self, command: CommandId) -> Option<ExecutionId> {
         self.created.get(&command).copied()
