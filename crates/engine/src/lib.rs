@@ -13,6 +13,7 @@ pub mod clock;
 mod clockwork;
 mod engine;
 mod error;
+mod gather;
 mod hints;
 mod jobs;
 mod lanes;

@@ -8,7 +8,7 @@ use crate::binding;
 use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Parcel, Task};
-use crate::{Error, hints};
+use crate::{Error, gather, hints};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use futures_util::{FutureExt, StreamExt};
@@ -121,23 +121,9 @@ impl Partition {
         }
     }
 
-    /// Takes what fits one batch, in order of arrival; background work gets at most half while calls wait.
+    /// Takes what fits one batch.
     fn gather(&mut self) -> Vec<Task> {
-        let mut tasks: Vec<Task> = Vec::new();
-        let alone = [&mut self.calls, &mut self.background]
-            .into_iter()
-            .find(|line| line.front().is_some_and(Task::is_alone))
-            .and_then(VecDeque::pop_front);
-        match alone {
-            Some(task) => tasks.push(task),
-            None => {
-                let share = if self.calls.is_empty() { 1 } else { 2 };
-                let mut room = Room::whole(share);
-                room.fill(&mut tasks, &mut self.background, self.shared.partitions);
-                let mut room = Room::whole(1).less(&tasks, self.shared.partitions);
-                room.fill(&mut tasks, &mut self.calls, self.shared.partitions);
-            }
-        }
+        let tasks = gather::gather(&mut self.calls, &mut self.background, self.shared.partitions);
         self.depth.fetch_sub(tasks.len(), Ordering::Relaxed);
         tasks
     }
@@ -345,49 +331,6 @@ impl Partition {
             } else {
                 reply(&self.shared, task, Err(error.into()));
             }
-        }
-    }
-}
-
-/// What still fits a batch.
-struct Room {
-    commands: usize,
-    rows: usize,
-    bytes: usize,
-}
-
-impl Room {
-    /// A whole batch, or a share of one.
-    fn whole(share: usize) -> Self {
-        Self {
-            commands: limits::BATCH_COMMANDS_MAX / share,
-            rows: limits::BATCH_ROWS_MAX / share,
-            bytes: limits::BATCH_BYTES_MAX / share,
-        }
-    }
-
-    fn less(mut self, tasks: &[Task], partitions: u16) -> Self {
-        tasks.iter().for_each(|task| self.take(task, partitions));
-        self
-    }
-
-    fn take(&mut self, task: &Task, partitions: u16) {
-        let (rows, bytes) = task.weight(partitions);
-        self.commands = self.commands.saturating_sub(1);
-        self.rows = self.rows.saturating_sub(rows);
-        self.bytes = self.bytes.saturating_sub(bytes);
-    }
-
-    /// Takes tasks from a line while they fit; the first of a batch always does.
-    fn fill(&mut self, tasks: &mut Vec<Task>, line: &mut VecDeque<Task>, partitions: u16) {
-        while let Some(task) = line.front() {
-            let (rows, bytes) = task.weight(partitions);
-            let fits = self.commands > 0 && self.rows >= rows && self.bytes >= bytes;
-            if task.is_alone() || !(fits || tasks.is_empty()) {
-                return;
-            }
-            self.take(task, partitions);
-            tasks.extend(line.pop_front());
         }
     }
 }

@@ -144,7 +144,7 @@ impl Hub {
         let touched = self.lock().touch(&batch);
         if let Some(touch) = touched {
             self.fault(Fault::Conflict, format_args!("{}", touch.put[0].key));
-            self.apply(&self.memory, usize::MAX, touch)?;
+            self.apply(&self.memory, process, &touch)?;
         }
         let unwritten = match self.mutant {
             Some(Mutant::RefusalAnsweredEarly) => batch.is_check_only(),
@@ -158,20 +158,18 @@ impl Hub {
             None => batch,
             Some(mutant) => mutant.alter(batch, |key| self.lock().checker.version(key)),
         };
-        let events = batch.events.clone();
-        let partition = batch.partition;
-        let outcome = self.apply(memory, process, batch)?;
+        let outcome = self.apply(memory, process, &batch)?;
         let refused = !matches!(outcome, Outcome::Committed { .. });
-        if self.mutant == Some(Mutant::EventBeforeCommit) && refused && !events.is_empty() {
-            let mut early = Batch::new(partition, Version(self.weather(Weather::draw)));
-            early.events = events;
+        if self.mutant == Some(Mutant::EventBeforeCommit) && refused && !batch.events.is_empty() {
+            let mut early = Batch::new(batch.partition, Version(self.weather(Weather::draw)));
+            early.events = batch.events;
             at_once(memory, early)?;
         }
         Ok(outcome)
     }
 
     /// Applies one batch and shows it to the checkers.
-    fn apply(&self, memory: &Memory, process: usize, batch: Batch) -> Result<Outcome> {
+    fn apply(&self, memory: &Memory, process: usize, batch: &Batch) -> Result<Outcome> {
         let outcome = match at_once(memory, batch.clone()) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -186,10 +184,10 @@ impl Hub {
             Outcome::Conflict { .. } => "conflict",
             Outcome::Outside { .. } => "outside",
         };
-        state.trace.step(now, format_args!("p{process} {answer} {}", Shown(&batch)));
+        state.trace.step(now, format_args!("p{process} {answer} {}", Shown(batch)));
         if matches!(outcome, Outcome::Committed { .. }) {
-            state.remember(&batch);
-            state.checker.committed(&batch, now);
+            state.remember(batch);
+            state.checker.committed(batch, now);
             state.checker.read_feed(memory);
         }
         drop(state);

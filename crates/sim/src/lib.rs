@@ -17,8 +17,8 @@ mod line;
 mod mutants;
 mod run;
 mod settings;
-mod storm;
 mod store;
+mod storm;
 mod trace;
 mod world;
 

@@ -98,7 +98,12 @@ fn run_many(from: u64, count: u64) -> bool {
     let totals = many(from..from.saturating_add(count), |totals: &Totals| {
         if totals.seeds.is_multiple_of(step) && totals.seeds < count {
             let passed = SystemClock.now() - begin;
-            eprintln!("{} of {count} seeds after {} s, {} failed", totals.seeds, passed.0 / 1_000, totals.failures.len());
+            eprintln!(
+                "{} of {count} seeds after {} s, {} failed",
+                totals.seeds,
+                passed.0 / 1_000,
+                totals.failures.len()
+            );
         }
     });
     for failure in totals.failures.iter().take(SHOWN_MAX) {

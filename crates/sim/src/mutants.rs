@@ -106,12 +106,7 @@ impl Mutant {
             Self::NoWindow => batch.window = Window::default(),
             Self::StaleLaneCopy => {
                 let written = |key: &StoreKey| batch.put.iter().any(|record| record.key == *key);
-                batch.expect = batch
-                    .expect
-                    .iter()
-                    .filter(|(key, _)| !key.as_str().starts_with("lane/") || written(key))
-                    .cloned()
-                    .collect();
+                batch.expect.retain(|(key, _)| !key.as_str().starts_with("lane/") || written(key));
             }
             Self::LostOutboxRemoval => batch.delete.retain(|key| !key.as_str().starts_with("out/")),
             _ => {}

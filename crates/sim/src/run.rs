@@ -182,9 +182,8 @@ async fn settle(world: &Arc<World>) {
         }
         if now - begin > SWEPT_AFTER {
             let idle = world.idle();
-            let late = hub.check(|checker| {
-                checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX))
-            });
+            let late =
+                hub.check(|checker| checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX)));
             if let Some(late) = late {
                 return hub.violate("liveness", late);
             }

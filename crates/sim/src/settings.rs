@@ -6,7 +6,7 @@ use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
 use onward_engine::Wants;
 
 /// Commands that the submitters and workers of a run send at least before it calms down.
-pub(crate) const COMMANDS_MIN: u64 = 320;
+pub(crate) const COMMANDS_MIN: u64 = 300;
 /// Faults at certain times that a run has at least.
 pub(crate) const STORMS_MIN: u64 = 6;
 

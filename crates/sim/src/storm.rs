@@ -131,8 +131,7 @@ impl Storm {
     fn cut_off(&mut self, process: usize) {
         let (length, everybody) = (self.dice.span(50, 3_000), self.dice.percent(50));
         let until = self.world.hub.now() + length;
-        let who: Vec<usize> =
-            if everybody { (0..self.world.settings.processes).collect() } else { vec![process] };
+        let who: Vec<usize> = if everybody { (0..self.world.settings.processes).collect() } else { vec![process] };
         self.world.hub.fault(Fault::Outage, format_args!("{who:?} for {length}"));
         self.world.hub.weather(|weather| who.iter().for_each(|process| weather.cut_off(*process, until)));
     }

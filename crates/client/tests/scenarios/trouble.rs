@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use onward::engine::clock::Clock;
 use onward::store::memory::Memory;
 use onward::store::{
     Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
     Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, system_clock,
 };
-use onward::engine::clock::Clock;
 use onward::testing::TestClock;
 use onward::{Client, ClientOptions, Context, Failed, PublicState, Span, Worker};
 use std::sync::Arc;

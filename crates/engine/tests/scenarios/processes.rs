@@ -2,14 +2,16 @@
 
 use crate::kit::{World, claim_soon, submit, work, worker};
 use onward_core::{IdempotencyKey, Name, Payload, Span};
-use onward_engine::NewExecution;
+use onward_engine::{NewExecution, Wants};
 use std::collections::BTreeSet;
 
 pub(crate) async fn two_engines_share_a_store(world: World) {
     let (one, two) = (world.engine().await, world.engine().await);
+    // The clock below runs much faster than the disk, and the lease must outlast that.
+    let patient = Wants { lease: Span::hours(1), ..worker("w2") };
     let parked = tokio::spawn({
         let two = two.clone();
-        async move { claim_soon(&two, &worker("w2")).await }
+        async move { claim_soon(&two, &patient).await }
     });
     let id = submit(&one, work("x")).await;
     // The second engine learns of it by a hint, or by its sweep when the hint is lost.

@@ -49,7 +49,8 @@ impl Submitter {
             let ids = *ids.get_or_insert_with(|| process.engine.submit_ids(new));
             match self.0.submit(&process, ids, new).await {
                 Some(Ok(submitted)) => {
-                    if acknowledged.is_some_and(|first| first != submitted.id) && !self.0.world.settings.is_forgetful() {
+                    if acknowledged.is_some_and(|first| first != submitted.id) && !self.0.world.settings.is_forgetful()
+                    {
                         let what = format!("one submit was acknowledged as {} and as {acknowledged:?}", submitted.id);
                         self.0.world.hub.violate("repeats", what);
                     }
@@ -88,7 +89,8 @@ impl Submitter {
             new.input = Payload::bytes("text/plain", vec![b'x'; dice.between(1, 3_000) as usize]).ok()?;
         }
         if dice.percent(20) {
-            new.tags.insert(TagKey::parse("team").ok()?, TagValue::parse(["red", "blue"][dice.below(2) as usize]).ok()?);
+            new.tags
+                .insert(TagKey::parse("team").ok()?, TagValue::parse(["red", "blue"][dice.below(2) as usize]).ok()?);
         }
         new.policy = Policy { retry: retry(dice.below(8)), dedup_window: None };
         if dice.percent(25) {

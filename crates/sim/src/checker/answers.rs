@@ -239,7 +239,11 @@ impl Checker {
                     AfterFailure::RetryAt(at) => Some(*at),
                     AfterFailure::Finished => None,
                 };
-                self.ended(command, fence, |end| matches!(end, AttemptEnd::Failed { retry_at, .. } if *retry_at == told));
+                self.ended(
+                    command,
+                    fence,
+                    |end| matches!(end, AttemptEnd::Failed { retry_at, .. } if *retry_at == told),
+                );
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();

@@ -54,8 +54,7 @@ impl Executions {
     pub(super) fn stages(&self, id: ExecutionId, since: u64) -> Vec<&Stage> {
         let Some(life) = self.lives.get(&id) else { return vec![&Stage::Absent] };
         let first = life.versions.iter().rposition(|(seq, _)| *seq <= since);
-        let mut stages: Vec<&Stage> =
-            life.versions[first.unwrap_or(0)..].iter().map(|(_, stage)| stage).collect();
+        let mut stages: Vec<&Stage> = life.versions[first.unwrap_or(0)..].iter().map(|(_, stage)| stage).collect();
         if first.is_none() {
             stages.push(&Stage::Absent);
         }
@@ -285,7 +284,10 @@ fn failed(before: &Execution, after: &Execution, events: &[&Event]) -> Result<()
         let listed = retry.categories.is_empty() || retry.categories.contains(category);
         let allowed = retries < retry.max_retries && listed && *category != Category::permanent();
         if allowed != retry_at.is_some() {
-            return Err(format!("a failure of category {} after {retries} retries was answered wrongly", category.as_str()));
+            return Err(format!(
+                "a failure of category {} after {retries} retries was answered wrongly",
+                category.as_str()
+            ));
         }
         retries += u32::from(retry_at.is_some());
     }

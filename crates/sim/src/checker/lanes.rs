@@ -7,13 +7,15 @@ use onward_store::Partition;
 use std::collections::BTreeMap;
 
 type Name = (Namespace, Lane);
+/// What a copy said: the number of the commit that made it say so, the state and its revision.
+type Saying = (u64, LaneState, u64);
 
 /// Every lane that somebody changed.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: BTreeMap<Name, Decisions>,
-    /// What each partition's copy said, with the number of the commit that made it say so, and the revision.
-    copies: BTreeMap<(Name, PartitionId), Vec<(u64, LaneState, u64)>>,
+    /// What each partition's copy said, in order.
+    copies: BTreeMap<(Name, PartitionId), Vec<Saying>>,
 }
 
 /// What was decided about one lane.

@@ -18,37 +18,41 @@ pub(super) struct Messages {
 impl Messages {
     pub(super) fn committed(&mut self, changes: &[Change]) -> Result<(), String> {
         for change in changes {
-            match (&change.key, change.before.as_deref(), change.after.as_deref()) {
+            let (before, after) = (change.before.as_deref(), change.after.as_deref());
+            match (&change.key, before, after) {
                 (Key::Message(from, to, seq), None, Some(Record::Message(message))) => {
-                    if self.sent.insert(message.id, (*from, *to, *seq)).is_some() && !self.void.contains(&message.id) {
-                        return Err(format!("message {} was sent twice", message.id));
+                    self.send(message.id, (*from, *to, *seq))?;
+                }
+                (Key::Message(..), Some(Record::Message(message)), None) => self.remove(message.id)?,
+                (Key::Inbox(to, from), ..) => {
+                    for id in applied_only_in(after, before) {
+                        self.apply(id, *from, *to)?;
                     }
                 }
-                (Key::Message(..), Some(Record::Message(message)), None) => {
-                    if !self.applied.contains(&message.id) && !self.void.contains(&message.id) {
-                        return Err(format!("message {} was removed before it was applied", message.id));
-                    }
-                }
-                (Key::Inbox(to, from), before, Some(Record::Inbox(inbox))) => {
-                    let known = match before {
-                        Some(Record::Inbox(before)) => before.applied.iter().copied().collect(),
-                        _ => BTreeSet::new(),
-                    };
-                    for id in inbox.applied.iter().filter(|id| !known.contains(*id)) {
-                        self.apply(*id, *from, *to)?;
-                    }
-                }
-                (Key::Outbox(..), before, Some(Record::Outbox(outbox))) => {
-                    let backwards = matches!(before, Some(Record::Outbox(before)) if before.first > outbox.first || before.next > outbox.next);
-                    if backwards || outbox.first > outbox.next {
-                        return Err(format!("{} went back", change.key));
-                    }
+                (Key::Outbox(..), Some(Record::Outbox(before)), Some(Record::Outbox(after)))
+                    if before.first > after.first || before.next > after.next || after.first > after.next =>
+                {
+                    return Err(format!("{} went back", change.key));
                 }
                 (Key::Dead(..), ..) => return Err(format!("{} was set aside", change.key)),
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    fn send(&mut self, id: MessageId, place: (PartitionId, PartitionId, u64)) -> Result<(), String> {
+        if self.sent.insert(id, place).is_some() && !self.void.contains(&id) {
+            return Err(format!("message {id} was sent twice"));
+        }
+        Ok(())
+    }
+
+    fn remove(&self, id: MessageId) -> Result<(), String> {
+        if self.applied.contains(&id) || self.void.contains(&id) {
+            return Ok(());
+        }
+        Err(format!("message {id} was removed before it was applied"))
     }
 
     fn apply(&mut self, id: MessageId, from: PartitionId, to: PartitionId) -> Result<(), String> {
@@ -69,21 +73,19 @@ impl Messages {
                 let place = (from, to, seq);
                 self.void.extend(self.sent.iter().filter(|(_, sent)| **sent == place).map(|(id, _)| *id));
             }
-            match (change.before.as_deref(), change.after.as_deref()) {
-                (Some(Record::Inbox(before)), after) => {
-                    let kept = match after {
-                        Some(Record::Inbox(after)) => after.applied.iter().copied().collect(),
-                        _ => BTreeSet::new(),
-                    };
-                    for id in before.applied.iter().filter(|id| !kept.contains(*id)) {
-                        self.applied.remove(id);
-                        self.void.insert(*id);
-                    }
-                }
-                _ => {}
+            for id in applied_only_in(change.before.as_deref(), change.after.as_deref()) {
+                self.applied.remove(&id);
+                self.void.insert(id);
             }
         }
     }
+}
+
+/// The messages that one state of an inbox remembers and another does not.
+fn applied_only_in(one: Option<&Record>, other: Option<&Record>) -> Vec<MessageId> {
+    let Some(Record::Inbox(one)) = one else { return Vec::new() };
+    let known = |id: &MessageId| matches!(other, Some(Record::Inbox(other)) if other.applied.contains(id));
+    one.applied.iter().filter(|id| !known(id)).copied().collect()
 }
 
 impl Checker {

@@ -149,7 +149,8 @@ impl Checker {
     fn changes(&mut self, batch: &store::Batch) -> Vec<Change> {
         let mut changes = Vec::new();
         for row in &batch.put {
-            let Ok(key) = row.key.as_str().parse::<Key>() else {
+            let known = self.mirror.get(&row.key).map(|seen| seen.key.clone());
+            let Some(key) = known.or_else(|| row.key.as_str().parse().ok()) else {
                 self.violate("keys", format!("{} is no key", row.key));
                 continue;
             };

@@ -1,0 +1,38 @@
+//! The simulation itself: equal seeds give equal runs, every run is worth its name, and planted faults are found.
+
+use onward_sim::{Keep, Mutant, first_failure, many, run};
+use std::collections::BTreeSet;
+
+#[test]
+fn equal_seeds_give_equal_traces_and_different_seeds_differ() {
+    let mut hashes = BTreeSet::new();
+    for seed in 0..12 {
+        let (one, two) = (run(seed, None, Keep::Hash), run(seed, None, Keep::Last(3)));
+        assert_eq!((one.hash, one.commands, one.operations), (two.hash, two.commands, two.operations), "seed {seed}");
+        assert_eq!(one.faults, two.faults, "seed {seed}");
+        assert!(hashes.insert(one.hash), "seed {seed} repeats another one");
+    }
+}
+
+#[test]
+fn every_run_is_busy_broken_and_comes_right() {
+    let totals = many(0..60, |_| ());
+    let failures: Vec<_> = totals.failures.iter().map(|report| (report.seed, &report.violation)).collect();
+    assert!(failures.is_empty(), "{failures:?}");
+    assert!(totals.commands_least >= 300, "{} commands", totals.commands_least);
+    assert!(totals.faults_least >= 5, "{} faults", totals.faults_least);
+    assert_eq!(totals.seeds, 60);
+    let missing: Vec<_> = onward_sim::Fault::ALL.iter().filter(|fault| !totals.faults.contains_key(fault)).collect();
+    assert!(missing.is_empty(), "never happened: {missing:?}");
+}
+
+#[test]
+fn planted_faults_are_found_and_their_traces_kept() {
+    for mutant in [Mutant::NoFence, Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy] {
+        let Some(found) = first_failure(mutant, 0..50) else { panic!("{} was not found", mutant.name()) };
+        let again = run(found.seed, Some(mutant), Keep::Last(5));
+        assert_eq!((again.hash, &again.violation), (found.hash, &found.violation), "{}", mutant.name());
+        assert_eq!(again.last_steps.len(), 5);
+        assert_eq!(run(found.seed, None, Keep::Hash).violation, None, "the fault is the planted one");
+    }
+}
