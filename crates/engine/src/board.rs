@@ -231,22 +231,21 @@ impl Board {
         self.lock().each_of_lane(namespace, lane, ReadyQueue::reset);
     }
 
-    /// Somebody else may have added work: queues are read again when they are used up. The answer names those that
-    /// somebody waits for. `forget` drops what memory holds, which also mends its order.
-    pub(crate) fn doubt_all(&self, forget: bool) -> Vec<QueueKey> {
-        let mut inner = self.lock();
-        let Inner { queues, waiters, .. } = &mut *inner;
-        let mut awaited = Vec::new();
-        for (key, queue) in queues.iter_mut() {
+    /// Somebody else may have added work or changed a lane: every queue is read again when it is used up. `forget` drops
+    /// what memory holds, which also mends its order.
+    pub(crate) fn doubt_all(&self, forget: bool) {
+        for queue in self.lock().queues.values_mut() {
             if forget {
                 queue.reset();
             }
             queue.doubt();
-            if waiters.any(&key.namespace, &key.lane) {
-                awaited.push(key.clone());
-            }
         }
-        awaited
+    }
+
+    /// The queues that somebody waits for.
+    pub(crate) fn awaited(&self) -> Vec<QueueKey> {
+        let inner = self.lock();
+        inner.queues.keys().filter(|key| inner.waiters.any(&key.namespace, &key.lane)).cloned().collect()
     }
 
     /// Brings waiters and known work together that an error had kept apart.

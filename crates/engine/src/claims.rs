@@ -153,7 +153,7 @@ impl Drop for Reading<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.shared.board.abandon_refill(self.queue);
-            self.shared.reread.notify_one();
+            self.shared.unserved.notify_one();
         }
     }
 }
@@ -171,13 +171,18 @@ pub(crate) async fn look_again(shared: &Shared, forget: bool) {
     if let Err(error) = load_classes(shared).await {
         tracing::warn!(%error, "the registry of classes could not be read");
     }
-    let awaited = shared.board.doubt_all(forget);
+    shared.board.doubt_all(forget);
+    serve_waiters(shared).await;
+}
+
+/// Brings waiters and work together: what memory knows, and what it does not know of the queues they wait for.
+pub(crate) async fn serve_waiters(shared: &Shared) {
     shared.claim_matches(shared.board.match_waiting());
-    for queue in awaited {
+    for queue in shared.board.awaited() {
         let Some(after) = shared.board.begin_refill(&queue) else { continue };
         if let Err(error) = refill(shared, &queue, after).await {
             tracing::warn!(%error, lane = %queue.lane, "ready work could not be read; trying again");
-            shared.reread_later();
+            shared.serve_waiters_later();
         }
     }
 }

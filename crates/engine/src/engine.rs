@@ -125,7 +125,7 @@ impl Engine {
             jobs: jobs::Jobs::default(),
             stopping: watch::Sender::new(false),
             delivered: Notify::new(),
-            reread: Arc::new(Notify::new()),
+            unserved: Arc::new(Notify::new()),
         });
         claims::load_classes(&shared).await?;
         for (id, (inbox, depth)) in (0..).map(PartitionId).zip(inboxes) {

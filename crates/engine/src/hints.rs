@@ -70,7 +70,7 @@ fn registries(shared: &Shared, change: &Change) {
         }),
         (Key::LaneCopy(namespace, lane, _), Some(_)) => {
             shared.board.reset_lane(namespace, lane);
-            shared.reread.notify_one();
+            shared.unserved.notify_one();
         }
         (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),
         _ => {}

@@ -33,8 +33,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Sender<bool>,
     /// Told when delivered messages may have completed what a caller waits for.
     pub(crate) delivered: Notify,
-    /// Told when the ready queues that somebody waits for should be read again.
-    pub(crate) reread: Arc<Notify>,
+    /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.
+    pub(crate) unserved: Arc<Notify>,
 }
 
 /// The way to one partition's loop.
@@ -123,7 +123,7 @@ impl Shared {
             // Nothing is claimed at once: whatever is in the way would still be there.
             origin.into_iter().for_each(|origin| self.board.restore(*origin));
             self.board.park(waiter);
-            self.reread_later();
+            self.serve_waiters_later();
             return;
         }
         self.put_back(waiter);
@@ -133,17 +133,17 @@ impl Shared {
     pub(crate) fn put_back(&self, waiter: Waiter) {
         match self.board.put_back(waiter) {
             PutBack::Matched(found) => self.claim_matches([*found]),
-            PutBack::ParkedUnsure => self.reread.notify_one(),
+            PutBack::ParkedUnsure => self.unserved.notify_one(),
             PutBack::Parked | PutBack::Gone => {}
         }
     }
 
-    /// Has the ready queues looked at again in a while.
-    pub(crate) fn reread_later(&self) {
-        let (reread, pause) = (self.reread.clone(), self.clock.sleep(Span(100)));
+    /// Looks after the waiters in a while.
+    pub(crate) fn serve_waiters_later(&self) {
+        let (unserved, pause) = (self.unserved.clone(), self.clock.sleep(Span(100)));
         self.jobs.spawn(async move {
             pause.await;
-            reread.notify_one();
+            unserved.notify_one();
         });
     }
 

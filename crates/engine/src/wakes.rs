@@ -24,7 +24,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                 while let Some(Some(_)) = wakes.next().now_or_never() {}
                 look(&shared).await;
             }
-            () = shared.reread.notified() => claims::look_again(&shared, false).await,
+            () = shared.unserved.notified() => claims::serve_waiters(&shared).await,
         }
     }
 }

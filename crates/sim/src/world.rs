@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a caller that is not in a hurry waits for an answer before the run is declared stuck.
 const PATIENCE: Span = Span::minutes(15);
+/// The same once all is calm: the longest wait for work and the longest that a call is tried.
+const CALM_PATIENCE: Span = Span::seconds(60);
 
 /// A process that is up.
 #[derive(Debug, Clone)]
@@ -218,15 +220,16 @@ impl World {
         hurry: Option<Span>,
         call: impl Future<Output = T>,
     ) -> Said<T> {
+        let patience = if self.is_calm() { CALM_PATIENCE } else { PATIENCE };
         tokio::select! {
             biased;
             answer = call => Said::Answer(answer),
             () = process.line.death() => Said::Nothing,
-            () = sleep(hurry.unwrap_or(PATIENCE)) => {
+            () = sleep(hurry.unwrap_or(patience)) => {
                 if hurry.is_some() {
                     self.hub.fault(Fault::CallerGone, format_args!("p{}", process.line.process));
                 } else {
-                    self.hub.violate("liveness", format!("a call was not answered for {PATIENCE}"));
+                    self.hub.violate("liveness", format!("a call was not answered for {patience}"));
                 }
                 Said::Nothing
             }

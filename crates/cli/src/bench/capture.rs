@@ -1,8 +1,8 @@
 //! What the engine really writes: batches captured from one sequential caller, to be written again without it.
 
+use super::Error;
 use super::tap::Tap;
 use super::work::{self, PATIENCE};
-use super::Error;
 use futures_util::future::join;
 use onward_core::limits::PARTITIONS_DEFAULT;
 use onward_core::{Fence, Lane};

@@ -178,7 +178,7 @@ fn say(answer: &Answer) -> Result<(), Error> {
 async fn act(engine: &Engine, ask: Ask) -> Result<Answer, Error> {
     match ask {
         Ask::Lifecycles { lane, callers, amount } => {
-            Ok(Answer::Tally(load::lifecycles(engine, &work::name(&lane), callers, amount).await))
+            Ok(Answer::Tally(load::lifecycles(engine, &work::name(&lane), callers, amount).await?))
         }
         Ask::Submit { lane, amount } => submit(engine, &work::name(&lane), amount).await,
         Ask::Claims { lane, amount } => claims(engine, &work::name(&lane), amount).await,

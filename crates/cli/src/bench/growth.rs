@@ -113,8 +113,7 @@ impl Found {
         report.spread("empty", &self.rates.side(EMPTY), "lifecycles/s");
         let ratio = report.spread("grown / empty", &self.rates.ratios(GROWN, EMPTY), "");
         report.at_least("grown / empty", ratio, 0.8, "");
-        for (what, rounds) in
-            [("claim p99 under load", &self.served), ("claim p99 beside waiting work", &self.backlog)]
+        for (what, rounds) in [("claim p99 under load", &self.served), ("claim p99 beside waiting work", &self.backlog)]
         {
             let grown = report.spread(&format!("{what}, grown"), &rounds.side(GROWN), "ms");
             let empty = report.spread(&format!("{what}, empty"), &rounds.side(EMPTY), "ms");

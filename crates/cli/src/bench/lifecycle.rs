@@ -23,7 +23,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let amount = amount(site, size, &lane).await?;
     let warm_up = size.callers * WARM_UP;
     let captured = Arc::new(capture::lifecycles(warm_up + amount * size.turns, &lane).await?);
-    let (mut rounds, mut groups) = (Rounds::default(), Rounds::default());
+    let (mut rounds, mut groups, mut processor) = (Rounds::default(), Rounds::default(), Rounds::default());
     for round in 1..=size.rounds {
         progress(&format!("lifecycle, round {round} of {}", size.rounds));
         let mut sides: Vec<Box<dyn Side>> = vec![
@@ -34,6 +34,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         let sums = take_turns(&mut sides, size.turns, amount).await?;
         sums.iter().for_each(|sum| report.count(sum));
         rounds.add(sums.iter().map(Tally::rate).collect());
+        processor.add(sums.iter().map(Tally::processor_each).collect());
         groups.add(sums.iter().map(Tally::batches_per_group).collect());
         end_all(sides).await?;
     }
@@ -42,6 +43,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     report.spread("raw", &rounds.side(RAW), "lifecycles/s");
     report.spread("lean raw", &rounds.side(LEAN), "lifecycles/s");
     for (side, name) in [(ENGINE, "engine"), (RAW, "raw"), (LEAN, "lean raw")] {
+        report.spread(&format!("{name}, processor"), &processor.side(side), "µs/lifecycle");
         report.spread(&format!("{name}, batches made durable together"), &groups.side(side), "");
     }
     let over_raw = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");

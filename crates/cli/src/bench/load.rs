@@ -1,7 +1,7 @@
 //! Callers on an engine: each loops submit, claim, complete.
 
 use super::Error;
-use super::measure::{Stopwatch, Tally};
+use super::measure::{Meter, Stopwatch, Tally};
 use super::side::Side;
 use super::site::Fresh;
 use super::work::{self, PATIENCE};
@@ -34,7 +34,7 @@ impl EngineSide {
 #[async_trait]
 impl Side for EngineSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
-        Ok(lifecycles(&self.engine, &self.lane, self.callers, amount).await)
+        lifecycles(&self.engine, &self.lane, self.callers, amount).await
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
@@ -44,19 +44,11 @@ impl Side for EngineSide {
 }
 
 /// Runs lifecycles with several callers at once. Whatever a caller claims, it completes.
-pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amount: usize) -> Tally {
+pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amount: usize) -> Result<Tally, Error> {
     let left = Arc::new(AtomicUsize::new(amount));
-    let before = engine.store().stats();
-    let watch = Stopwatch::start();
+    let meter = Meter::start(engine.store())?;
     let tasks = (0..callers).map(|_| tokio::spawn(caller(engine.clone(), lane.clone(), left.clone())));
-    let mut sum = Tally::default();
-    for tally in join_all(tasks).await {
-        match tally {
-            Ok(tally) => sum.add(tally),
-            Err(panic) => sum.failure = sum.failure.or(Some(panic.to_string())),
-        }
-    }
-    Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&**engine.store(), &before)
+    meter.end(Tally::of(join_all(tasks).await)?)
 }
 
 async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {

@@ -1,15 +1,21 @@
 //! Time to the microsecond, and what is made of many measurements: medians, spreads, percentiles.
 
+use super::{Error, system};
 use onward_store::{Stats, Store};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::task::JoinError;
 
 /// Measures how long something takes, more finely than the injected clock tells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
-    #[allow(clippy::disallowed_methods, reason = "the engine's clock ticks in milliseconds; nothing is decided by this")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the engine's clock ticks in milliseconds; nothing is decided by this"
+    )]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -69,11 +75,22 @@ pub(crate) struct Tally {
     /// Groups that the store made durable meanwhile, and the batches in them.
     pub(crate) groups: u64,
     pub(crate) batches: u64,
+    /// Time that the process spent on processors meanwhile, in seconds.
+    pub(crate) processor: f64,
     /// Why the first failure happened.
     pub(crate) failure: Option<String>,
 }
 
 impl Tally {
+    /// The sum of what several tasks did.
+    pub(crate) fn of(tasks: Vec<Result<Self, JoinError>>) -> Result<Self, Error> {
+        let mut sum = Self::default();
+        for tally in tasks {
+            sum.add(tally.map_err(|panic| Error::Broken(panic.to_string()))?);
+        }
+        Ok(sum)
+    }
+
     /// Adds another piece of the same work.
     pub(crate) fn add(&mut self, other: Self) {
         self.tried += other.tried;
@@ -82,13 +99,8 @@ impl Tally {
         self.claims.extend(other.claims);
         self.groups += other.groups;
         self.batches += other.batches;
+        self.processor += other.processor;
         self.failure = self.failure.take().or(other.failure);
-    }
-
-    /// Adds what the store did since `before`.
-    pub(crate) fn with_store(self, store: &dyn Store, before: &Stats) -> Self {
-        let after = store.stats();
-        Self { groups: after.groups - before.groups, batches: after.batches - before.batches, ..self }
     }
 
     /// Batches that were made durable together.
@@ -96,9 +108,42 @@ impl Tally {
         self.batches as f64 / self.groups.max(1) as f64
     }
 
+    /// Processor time for each piece of work, in microseconds.
+    pub(crate) fn processor_each(&self) -> f64 {
+        self.processor * 1e6 / self.done.max(1) as f64
+    }
+
     /// Work done in a second.
     pub(crate) fn rate(&self) -> f64 {
         if self.seconds > 0.0 { self.done as f64 / self.seconds } else { 0.0 }
+    }
+}
+
+/// What a piece of work takes: time, processors, and groups of the store.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    store: Arc<dyn Store>,
+    before: Stats,
+    processor: f64,
+    watch: Stopwatch,
+}
+
+impl Meter {
+    pub(crate) fn start(store: &Arc<dyn Store>) -> Result<Self, Error> {
+        let (store, before) = (store.clone(), store.stats());
+        Ok(Self { store, before, processor: system::processor_seconds()?, watch: Stopwatch::start() })
+    }
+
+    /// Adds what it took to what came of it.
+    pub(crate) fn end(self, tally: Tally) -> Result<Tally, Error> {
+        let after = self.store.stats();
+        Ok(Tally {
+            seconds: self.watch.elapsed().as_secs_f64(),
+            groups: after.groups - self.before.groups,
+            batches: after.batches - self.before.batches,
+            processor: system::processor_seconds()? - self.processor,
+            ..tally
+        })
     }
 }
 

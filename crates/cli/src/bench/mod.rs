@@ -29,6 +29,7 @@ mod tests;
 mod timers;
 mod work;
 
+use crate::output;
 pub(crate) use error::Error;
 use report::Report;
 use site::Site;
@@ -109,7 +110,7 @@ pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<
     let site = Site::new(store_url)?;
     if args.scenario != Scenario::All {
         let report = measure(args.scenario, &site, &size).await?;
-        if json { println!("{}", report.json()) } else { print!("{}", report.text()) }
+        output::print(&if json { report.json().to_string() } else { report.text() });
         return Ok(report.all_met());
     }
     let mut reports = Vec::new();
@@ -117,11 +118,12 @@ pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<
         progress(&format!("{} ({} of {})", scenario.name(), reports.len() + 1, EACH.len()));
         let report = measure(scenario, &site, &size).await?;
         if !json {
-            eprintln!("{}", report.text());
+            output::print_error(&report.text());
         }
         reports.push(report);
     }
-    if json { println!("{}", report::all_json(store_url, &reports)) } else { print!("{}", report::bars_table(&reports)) }
+    let all = if json { report::all_json(store_url, &reports).to_string() } else { report::bars_table(&reports) };
+    output::print(&all);
     Ok(reports.iter().all(Report::all_met))
 }
 
@@ -159,5 +161,5 @@ impl Scenario {
 
 /// Tells a person who waits what is being done; the figures go elsewhere.
 fn progress(what: &str) {
-    eprintln!("bench: {what}");
+    output::print_error(&format!("bench: {what}"));
 }

@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::capture::Captured;
-use super::measure::{Stopwatch, Tally};
+use super::measure::{Meter, Tally};
 use super::side::Side;
 use super::site::Fresh;
 use async_trait::async_trait;
@@ -56,7 +56,7 @@ impl Side for RawSide {
             return Err(Error::Broken("fewer lifecycles were captured than are to be written".to_owned()));
         }
         self.next += amount;
-        Ok(write(&self.fresh.store, pieces, self.callers).await)
+        write(&self.fresh.store, pieces, self.callers).await
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
@@ -97,7 +97,7 @@ impl LeanSide {
 impl Side for LeanSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let pieces: Vec<Piece> = (0..amount).map(|_| (0..LEAN_COMMITS).map(|_| vec![self.batch()]).collect()).collect();
-        Ok(write(&self.fresh.store, pieces, self.callers).await)
+        write(&self.fresh.store, pieces, self.callers).await
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
@@ -106,20 +106,12 @@ impl Side for LeanSide {
 }
 
 /// Writes pieces with several callers at once.
-pub(crate) async fn write(store: &Arc<dyn Store>, pieces: Vec<Piece>, callers: usize) -> Tally {
+pub(crate) async fn write(store: &Arc<dyn Store>, pieces: Vec<Piece>, callers: usize) -> Result<Tally, Error> {
     let tried = pieces.len();
     let queue = Arc::new(Mutex::new(pieces.into_iter()));
-    let before = store.stats();
-    let watch = Stopwatch::start();
+    let meter = Meter::start(store)?;
     let tasks = (0..callers).map(|_| tokio::spawn(caller(store.clone(), queue.clone())));
-    let mut sum = Tally::default();
-    for tally in join_all(tasks).await {
-        match tally {
-            Ok(tally) => sum.add(tally),
-            Err(panic) => sum.failure = sum.failure.or(Some(panic.to_string())),
-        }
-    }
-    Tally { tried, seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&**store, &before)
+    meter.end(Tally { tried, ..Tally::of(join_all(tasks).await)? })
 }
 
 async fn caller(store: Arc<dyn Store>, queue: Arc<Mutex<std::vec::IntoIter<Piece>>>) -> Tally {

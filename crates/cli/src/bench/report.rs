@@ -157,7 +157,13 @@ pub(crate) fn bars_table<'a>(reports: impl IntoIterator<Item = &'a Report>) -> S
             let (sign, ok) = (if bar.at_least { "≥" } else { "≤" }, if bar.ok { "yes" } else { "NO" });
             let value = format!("{} {}", number(bar.value), bar.unit);
             let limit = format!("{sign} {} {}", number(bar.limit), bar.unit);
-            [report.scenario.to_owned(), bar.name.clone(), value.trim_end().to_owned(), limit.trim_end().to_owned(), ok.to_owned()]
+            [
+                report.scenario.to_owned(),
+                bar.name.clone(),
+                value.trim_end().to_owned(),
+                limit.trim_end().to_owned(),
+                ok.to_owned(),
+            ]
         }));
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

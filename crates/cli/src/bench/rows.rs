@@ -44,10 +44,8 @@ impl Rows {
         }
         batch.events = view.events().iter().map(codec::encode_event).collect();
         let window = view.window();
-        batch.window = Window {
-            not_before: window.not_before.map(|time| time.0),
-            not_after: window.not_after.map(|time| time.0),
-        };
+        batch.window =
+            Window { not_before: window.not_before.map(|time| time.0), not_after: window.not_after.map(|time| time.0) };
         Ok(batch)
     }
 

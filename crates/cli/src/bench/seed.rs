@@ -3,7 +3,7 @@
 use super::rows::Rows;
 use super::{Error, progress, raw, submit, work};
 use onward_core::{
-    Class, Claim, Command, CommandId, Complete, Fence, Lane, LeaseId, Millis, PartitionId, Span, When, limits,
+    Claim, Class, Command, CommandId, Complete, Fence, Lane, LeaseId, Millis, PartitionId, Span, When, limits,
 };
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_store::{Batch, Store, Window};

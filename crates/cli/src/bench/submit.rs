@@ -1,6 +1,6 @@
 //! Submits in calls of 1,000, against the same rows committed as the same groups.
 
-use super::measure::{Stopwatch, Tally};
+use super::measure::{Meter, Tally};
 use super::report::Report;
 use super::rows::Rows;
 use super::side::{Rounds, Side, end_all, take_turns};
@@ -22,7 +22,7 @@ const RAW: usize = 1;
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("submit", site.url());
     let calls = calls(site, size).await?;
-    let mut rounds = Rounds::default();
+    let (mut rounds, mut processor) = (Rounds::default(), Rounds::default());
     let (mut engine_rows, mut raw_rows) = (Vec::new(), Vec::new());
     for round in 1..=size.rounds {
         progress(&format!("submit, round {round} of {}", size.rounds));
@@ -37,12 +37,15 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         raw_rows.push(rows(RAW));
         sums.iter().for_each(|sum| report.count(sum));
         rounds.add(sums.iter().map(Tally::rate).collect());
+        processor.add(sums.iter().map(Tally::processor_each).collect());
         end_all(sides).await?;
     }
     report.figure("callers", size.submitters as f64, "");
     report.figure("executions in a call", size.per_call as f64, "");
     report.spread("engine", &rounds.side(ENGINE), "executions/s");
     report.spread("raw", &rounds.side(RAW), "executions/s");
+    report.spread("engine, processor", &processor.side(ENGINE), "µs/execution");
+    report.spread("raw, processor", &processor.side(RAW), "µs/execution");
     report.spread("rows, engine", &engine_rows, "rows/execution");
     report.spread("rows, raw", &raw_rows, "rows/execution");
     let ratio = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
@@ -84,14 +87,9 @@ impl EngineSide {
 impl Side for EngineSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let left = Arc::new(AtomicUsize::new(amount));
-        let before = self.fresh.store.stats();
-        let watch = Stopwatch::start();
+        let meter = Meter::start(&self.fresh.store)?;
         let tasks = (0..self.callers).map(|_| tokio::spawn(caller(self.engine.clone(), left.clone(), self.per_call)));
-        let mut sum = Tally::default();
-        for tally in join_all(tasks).await {
-            sum.add(tally.map_err(|panic| Error::Broken(panic.to_string()))?);
-        }
-        Ok(Tally { seconds: watch.elapsed().as_secs_f64(), ..sum }.with_store(&*self.fresh.store, &before))
+        meter.end(Tally::of(join_all(tasks).await)?)
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
@@ -160,7 +158,7 @@ impl RawSide {
 impl Side for RawSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let pieces = (0..amount).map(|_| Ok(vec![self.group()?])).collect::<Result<Vec<_>, Error>>()?;
-        let tally = raw::write(&self.fresh.store, pieces, self.callers).await;
+        let tally = raw::write(&self.fresh.store, pieces, self.callers).await?;
         Ok(Tally { tried: tally.tried * self.per_call, done: tally.done * self.per_call, ..tally })
     }
 

@@ -57,7 +57,11 @@ async fn scenarios_of_several_processes_run_on_files() {
     let dir = tempfile::tempdir().unwrap();
     let site = Site::new(&format!("sqlite:{}/x.db", dir.path().display())).unwrap();
     let recovery = tiny(Scenario::Recovery, &site).await;
-    let kills = ["worker killed, to claimed again", "home killed, to claimed again", "only process killed, less its start, to claimed again"];
+    let kills = [
+        "worker killed, to claimed again",
+        "home killed, to claimed again",
+        "only process killed, less its start, to claimed again",
+    ];
     check(&recovery, &kills);
     let growth = tiny(Scenario::Growth, &site).await;
     let bars = [

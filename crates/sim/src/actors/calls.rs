@@ -27,6 +27,11 @@ impl Caller {
         Self { world, dice, name }
     }
 
+    /// Another caller of the same name, for calls at the same time.
+    pub(crate) fn split(&mut self) -> Self {
+        Self { world: self.world.clone(), dice: self.dice.fork(), name: self.name.clone() }
+    }
+
     /// Whether this caller misbehaves now, as some do while it is not calm.
     pub(crate) fn errs(&mut self, percent: u64) -> bool {
         !self.world.is_calm() && self.dice.percent(percent)

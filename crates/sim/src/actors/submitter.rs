@@ -3,6 +3,7 @@
 use super::Caller;
 use crate::clock::sleep;
 use crate::settings::{COMMANDS_MIN, class};
+use futures_util::future::join_all;
 use onward_core::{
     Backoff, Category, ExecutionId, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, TagKey,
     TagValue, When, limits,
@@ -22,10 +23,24 @@ impl Submitter {
     pub(crate) async fn run(mut self) {
         while self.0.world.hub.commands() < COMMANDS_MIN {
             sleep(self.0.dice.span(0, 700)).await;
-            if let Some(new) = self.draw() {
+            if self.0.dice.percent(6) {
+                self.burst().await;
+            } else if let Some(new) = self.draw() {
                 self.submit(&new).await;
             }
         }
+    }
+
+    /// Submits many at once, which share batches.
+    async fn burst(&mut self) {
+        let count = self.0.dice.between(2, 12);
+        let many = (0..count).map(|_| Self(self.0.split())).collect::<Vec<_>>();
+        let calls = many.into_iter().map(|mut one| async move {
+            if let Some(new) = one.draw() {
+                one.submit(&new).await;
+            }
+        });
+        join_all(calls).await;
     }
 
     /// Submits something under every key that was ever used.
