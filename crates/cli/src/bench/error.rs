@@ -44,8 +44,8 @@ impl Error {
     /// The stable code.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Url(_) => "invalid_store_url",
-            Self::Option(_) => "invalid_argument",
+            Self::Url(_) => "bench_store",
+            Self::Option(_) => "bench_option",
             Self::Void { .. } => "bench_void",
             Self::Store(error) => error.kind().code(),
             Self::Engine(error) => error.code(),
