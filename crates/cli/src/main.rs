@@ -14,8 +14,8 @@ mod time;
 mod worker;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use problem::{Exit, Problem};
 use std::process::ExitCode;
 

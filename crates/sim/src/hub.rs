@@ -17,6 +17,9 @@ use tokio::sync::watch;
 /// A committed batch as it can be taken back: its partition and what its keys held before.
 type Undo = (Partition, Vec<(Key, Option<Record>)>);
 
+/// Calls to the store within one millisecond after which nothing moves on: far beyond what any burst of work needs.
+const CALLS_AT_ONCE_MAX: u32 = 20_000;
+
 /// Shared by everybody in one run.
 #[derive(Debug)]
 pub(crate) struct Hub {
@@ -34,6 +37,8 @@ struct State {
     checker: Checker,
     weather: Weather,
     commands: u64,
+    /// The newest time at which the store was called, and how often.
+    calls: (Millis, u32),
     /// Kept only in runs in which the store loses commits.
     journal: Option<Vec<Undo>>,
 }
@@ -57,6 +62,7 @@ impl Hub {
                 checker: Checker::new(partitions),
                 weather,
                 commands: 0,
+                calls: (Millis(0), 0),
                 journal: forgetful.then(Vec::new),
             }),
             alarm: watch::Sender::new(false),
@@ -110,6 +116,19 @@ impl Hub {
             self.alarm.send_replace(true);
         }
         seen
+    }
+
+    /// The store is called. Time stands still while anybody works, so a loop that never rests would never end.
+    pub(crate) async fn called(&self) {
+        let now = self.now();
+        let mut state = self.lock();
+        let (at, count) = state.calls;
+        state.calls = if at == now { (now, count + 1) } else { (now, 0) };
+        drop(state);
+        if count > CALLS_AT_ONCE_MAX {
+            self.violate("livelock", format!("the store was called {count} times at {now}"));
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Something that no checker of records or answers can see is wrong.

@@ -32,6 +32,7 @@ impl SimStore {
 
     /// The way there of a read.
     async fn reach(&self) -> Result<()> {
+        self.hub.called().await;
         self.line.awake().await;
         let now = self.hub.now();
         let (latency, fails) = self.hub.weather(|weather| {
@@ -71,6 +72,7 @@ impl Store for SimStore {
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        self.hub.called().await;
         self.line.awake().await;
         let (now, process) = (self.hub.now(), self.line.process);
         let fate = self.hub.weather(|weather| {
