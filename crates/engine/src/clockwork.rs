@@ -3,13 +3,13 @@
 use crate::shared::Shared;
 use crate::timers::Next;
 use crate::tracker::{FailureTracker, Verdict};
-use crate::{Error, office, query};
+use crate::{Error, binding, office, query};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
 use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, limits};
-use onward_store::{Found, Home, Partitions};
+use onward_store::{Batch, Found, Home, Partition, Partitions, Version};
 use std::sync::Arc;
 
 /// How long an item that failed waits for its next try.
@@ -157,8 +157,24 @@ pub(crate) async fn sweep(shared: Arc<Shared>) {
             () = shared.clock.sleep(pause) => {}
         }
         shared.metrics.sweeps.add(1);
+        ask_time(&shared).await;
         read_near(&shared).await;
         crate::claims::look_again(&shared, true).await;
+    }
+}
+
+/// Asks the store for its time. Commits tell it too, but a home that commits nothing would not notice that its own
+/// clock was set back, and would be late by as much.
+async fn ask_time(shared: &Shared) {
+    if *shared.store.home().borrow() == Home::Nowhere {
+        return;
+    }
+    let sent = shared.time.local();
+    let nothing = Batch::new(Partition(0), Version(shared.chance.id()));
+    match shared.store.commit(vec![nothing]).await.as_deref() {
+        Ok([outcome, ..]) => shared.time.observe(sent, binding::outcome_time(outcome)),
+        Ok([]) => {}
+        Err(error) => tracing::warn!(%error, "the store did not tell its time"),
     }
 }
 

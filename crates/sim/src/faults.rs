@@ -121,6 +121,8 @@ pub(crate) enum Fate {
     NotApplied { known: bool },
     /// The sender gets an error and the commit is applied later.
     Late { after: Span },
+    /// The sender is cut off; that is the fault of the outage, not of this commit.
+    CutOff,
 }
 
 /// The state of the world around the processes.
@@ -175,21 +177,13 @@ impl Weather {
 
     /// Whether a read fails by itself.
     pub(crate) fn read_fails(&mut self) -> bool {
-        let fails = !self.calm && self.dice.per_mille(self.odds.failed_read);
-        if fails {
-            self.count(Fault::Outage);
-        }
-        fails
+        !self.calm && self.dice.per_mille(self.odds.failed_read)
     }
 
     /// Whether a hint does not arrive.
     pub(crate) fn hint_is_lost(&mut self, process: usize, now: Millis) -> bool {
         let deaf = self.deaf.get(process).is_some_and(|until| now < *until);
-        let lost = !self.calm && (deaf || self.dice.per_mille(self.odds.lost_hint));
-        if lost {
-            self.count(Fault::LostHint);
-        }
-        lost
+        !self.calm && (deaf || self.dice.per_mille(self.odds.lost_hint))
     }
 
     /// How long a call is on its way.
@@ -220,14 +214,11 @@ impl Weather {
             return Fate::Plain { before, after: self.latency() };
         }
         if draw < lost_reply {
-            self.count(Fault::LostReply);
             return Fate::LostReply { before };
         }
         if draw < lost_reply + not_applied {
-            self.count(Fault::NotApplied);
             return Fate::NotApplied { known: self.dice.percent(40) };
         }
-        self.count(Fault::LateCommit);
         let after = if self.dice.percent(60) { self.dice.span(1, 200) } else { self.dice.span(200, 12_000) };
         Fate::Late { after }
     }

@@ -120,15 +120,17 @@ impl Hub {
 
     /// The store is called. Time stands still while anybody works, so a loop that never rests would never end.
     pub(crate) async fn called(&self) {
-        let now = self.now();
-        let mut state = self.lock();
-        let (at, count) = state.calls;
-        state.calls = if at == now { (now, count + 1) } else { (now, 0) };
-        drop(state);
-        if count > CALLS_AT_ONCE_MAX {
-            self.violate("livelock", format!("the store was called {count} times at {now}"));
+        if self.count_call() > CALLS_AT_ONCE_MAX {
+            self.violate("livelock", format!("the store is called without end at {}", self.now()));
             std::future::pending::<()>().await;
         }
+    }
+
+    fn count_call(&self) -> u32 {
+        let now = self.now();
+        let calls = &mut self.lock().calls;
+        *calls = if calls.0 == now { (now, calls.1 + 1) } else { (now, 1) };
+        calls.1
     }
 
     /// Something that no checker of records or answers can see is wrong.

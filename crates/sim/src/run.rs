@@ -7,7 +7,7 @@ use crate::dice::Dice;
 use crate::faults::{FaultCounts, Weather};
 use crate::hub::Hub;
 use crate::mutants::{self, Mutant};
-use crate::settings::{STORMS_MIN, Settings};
+use crate::settings::{COMMANDS_MIN, STORMS_MIN, Settings};
 use crate::storm::{LOOK_AGAIN, Storm};
 use crate::trace::Keep;
 use crate::world::World;
@@ -153,6 +153,10 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     world.appoint();
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
+    while world.hub.commands() < COMMANDS_MIN {
+        Submitter(Caller::new(world.clone(), dice.fork(), "late comer".to_owned())).once().await;
+        settle(world).await;
+    }
     if world.settings.long_night {
         night(world).await;
         Submitter(Caller::new(world.clone(), dice.fork(), "early bird".to_owned())).use_all_keys().await;

@@ -5,7 +5,9 @@ use crate::faults::{Fault, Odds};
 use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
 use onward_engine::Wants;
 
-/// Commands that the submitters and workers of a run send at least before it calms down.
+/// Commands after which a run calms down; what is left to do then takes about as many again.
+pub(crate) const STORMY_COMMANDS: u64 = 240;
+/// Commands that a run has at least.
 pub(crate) const COMMANDS_MIN: u64 = 300;
 /// Faults at certain times that a run has at least.
 pub(crate) const STORMS_MIN: u64 = 6;

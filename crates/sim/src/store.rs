@@ -1,7 +1,7 @@
 //! The store as one process reaches it: the reference store behind a connection that fails in every way a network can.
 
 use crate::clock::sleep;
-use crate::faults::Fate;
+use crate::faults::{Fate, Fault};
 use crate::hub::Hub;
 use crate::line::Line;
 use async_trait::async_trait;
@@ -35,13 +35,17 @@ impl SimStore {
         self.hub.called().await;
         self.line.awake().await;
         let now = self.hub.now();
-        let (latency, fails) = self.hub.weather(|weather| {
-            let latency = weather.latency();
-            (latency, weather.is_cut_off(self.line.process, now) || weather.read_fails())
+        let process = self.line.process;
+        let (latency, cut_off, fails) = self.hub.weather(|weather| {
+            let (latency, cut_off) = (weather.latency(), weather.is_cut_off(process, now));
+            (latency, cut_off, !cut_off && weather.read_fails())
         });
+        if fails {
+            self.hub.fault(Fault::Outage, format_args!("p{process} cannot read"));
+        }
         pass(latency).await;
         self.line.awake().await;
-        if fails { Err(unavailable().unwritten()) } else { Ok(()) }
+        if cut_off || fails { Err(unavailable().unwritten()) } else { Ok(()) }
     }
 
     /// The way back: the answer waits while the process stands still.
@@ -75,9 +79,8 @@ impl Store for SimStore {
         self.hub.called().await;
         self.line.awake().await;
         let (now, process) = (self.hub.now(), self.line.process);
-        let fate = self.hub.weather(|weather| {
-            if weather.is_cut_off(process, now) { Fate::NotApplied { known: true } } else { weather.fate() }
-        });
+        let fate =
+            self.hub.weather(|weather| if weather.is_cut_off(process, now) { Fate::CutOff } else { weather.fate() });
         match fate {
             Fate::Plain { before: Span(0), after } => {
                 let outcomes = self.hub.commit(&self.memory, process, group);
@@ -98,16 +101,20 @@ impl Store for SimStore {
                 outcomes
             }
             Fate::LostReply { before } => {
+                self.hub.fault(Fault::LostReply, format_args!("to p{process}"));
                 pass(before).await;
                 // What the store answers is what gets lost.
                 let _lost = self.hub.commit(&self.memory, process, group);
                 self.back(Err(unavailable())).await
             }
+            Fate::CutOff => self.back(Err(unavailable().unwritten())).await,
             Fate::NotApplied { known } => {
+                self.hub.fault(Fault::NotApplied, format_args!("of p{process}"));
                 let error = if known { unavailable().unwritten() } else { unavailable() };
                 self.back(Err(error)).await
             }
             Fate::Late { after } => {
+                self.hub.fault(Fault::LateCommit, format_args!("of p{process} by {after}"));
                 let (hub, memory) = (self.hub.clone(), self.memory.clone());
                 tokio::spawn(async move {
                     sleep(after).await;
@@ -154,6 +161,9 @@ impl Store for SimStore {
                 line.awake().await;
                 let now = hub.now();
                 let lost = hub.weather(|weather| weather.hint_is_lost(line.process, now));
+                if lost {
+                    hub.fault(Fault::LostHint, format_args!("to p{}", line.process));
+                }
                 (!lost).then_some(wake)
             }
         });

@@ -53,15 +53,15 @@ pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amo
 
 async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {
     let mut tally = Tally::default();
-    let wants = work::patient(&lane);
+    let (wants, new, result) = (work::patient(&lane), work::execution(&lane), work::result());
     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
         tally.tried += 1;
         let lifecycle = async {
-            engine.submit(work::execution(&lane)).await?;
+            engine.submit(new.clone()).await?;
             let watch = Stopwatch::start();
             let claimed = work::one(engine.claim(&wants, PATIENCE).await?)?;
             let took = watch.millis();
-            engine.complete(claimed.fence, work::result()).await?;
+            engine.complete(claimed.fence, result.clone()).await?;
             Ok::<f64, Error>(took)
         };
         match lifecycle.await {

@@ -99,12 +99,11 @@ impl Side for EngineSide {
 }
 
 async fn caller(engine: Engine, left: Arc<AtomicUsize>, per_call: usize) -> Tally {
-    let lane: Lane = work::name("bench");
+    let new = work::execution(&work::name("bench"));
     let mut tally = Tally::default();
     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
-        let many = (0..per_call).map(|_| work::execution(&lane)).collect();
         tally.tried += per_call;
-        let failure = match engine.submit_many(many).await {
+        let failure = match engine.submit_many(vec![new.clone(); per_call]).await {
             Ok(answers) => {
                 tally.done += answers.iter().filter(|answer| answer.is_ok()).count();
                 answers.into_iter().find_map(Result::err)

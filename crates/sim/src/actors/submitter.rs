@@ -2,7 +2,7 @@
 
 use super::Caller;
 use crate::clock::sleep;
-use crate::settings::{COMMANDS_MIN, class};
+use crate::settings::{STORMY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
     Backoff, Category, ExecutionId, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, TagKey,
@@ -21,7 +21,7 @@ pub(crate) struct Submitter(pub(crate) Caller);
 impl Submitter {
     /// Submits until the run has had enough commands.
     pub(crate) async fn run(mut self) {
-        while self.0.world.hub.commands() < COMMANDS_MIN {
+        while self.0.world.hub.commands() < STORMY_COMMANDS {
             sleep(self.0.dice.span(0, 700)).await;
             if self.0.dice.percent(6) {
                 self.burst().await;
@@ -35,12 +35,14 @@ impl Submitter {
     async fn burst(&mut self) {
         let count = self.0.dice.between(2, 12);
         let many = (0..count).map(|_| Self(self.0.split())).collect::<Vec<_>>();
-        let calls = many.into_iter().map(|mut one| async move {
-            if let Some(new) = one.draw() {
-                one.submit(&new).await;
-            }
-        });
-        join_all(calls).await;
+        join_all(many.into_iter().map(Self::once)).await;
+    }
+
+    /// Submits once.
+    pub(crate) async fn once(mut self) {
+        if let Some(new) = self.draw() {
+            self.submit(&new).await;
+        }
     }
 
     /// Submits something under every key that was ever used.

@@ -5,8 +5,8 @@ use super::executions::Asks;
 use super::{Checker, Stage};
 use onward_core::record::{AttemptEnd, Execution, Held, LaneState, Record};
 use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, LeaseId, Millis, Namespace, Payload, Rejection,
-    Submitted, When, WorkerName, limits,
+    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, Millis, Namespace, Payload, Rejection, Submitted,
+    When, WorkerName, limits,
 };
 use onward_engine::{Error, NewExecution, SubmitIds, Wants};
 use onward_store::ErrorKind;
@@ -160,9 +160,12 @@ impl Checker {
         if self.executions.leased(work.fence.lease) != Some(id) {
             return self.violate(ANSWERS, format!("{worker} was given a lease on {id} that nobody committed"));
         }
-        let holding = self.holding(id, work.fence.lease);
-        let right = holding.is_some_and(|(epoch, attempt, holder)| {
-            (epoch, attempt, &holder) == (work.fence.epoch, work.fence.attempt, worker)
+        // A claim that is tried again long after its first lease was lost may get the same lease id under a new epoch.
+        let right = self.executions.stages(id, 0).into_iter().any(|stage| {
+            matches!(stage, Stage::Active(holding)
+                if holding.lease.is_some_and(|(lease, _)| lease == work.fence.lease)
+                    && (holding.epoch, holding.attempt, &holding.worker)
+                        == (work.fence.epoch, work.fence.attempt, worker))
         });
         if !right {
             return self.violate(ANSWERS, format!("the fence on {id} is not what was committed for {worker}"));
@@ -170,16 +173,6 @@ impl Checker {
         if self.calls.input(id).is_some_and(|input| *input != work.input) {
             self.violate(ANSWERS, format!("the input of {id} is not what was submitted"));
         }
-    }
-
-    /// Epoch, attempt and holder of a lease that was once committed.
-    fn holding(&self, id: ExecutionId, lease: LeaseId) -> Option<(u64, u32, WorkerName)> {
-        self.executions.stages(id, 0).into_iter().find_map(|stage| match stage {
-            Stage::Active(holding) if holding.lease.is_some_and(|(given, _)| given == lease) => {
-                Some((holding.epoch, holding.attempt, holding.worker.clone()))
-            }
-            _ => None,
-        })
     }
 
     /// A renewal was answered.

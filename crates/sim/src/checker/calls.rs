@@ -1,4 +1,4 @@
-//! What callers sent, and what became of it: an attempt ends by the call of its own holder, and what was refused did not
+//! What callers sent and what became of it: an attempt ends by its holder's own call, and what was refused did not
 //! happen.
 
 use super::Change;
@@ -107,7 +107,9 @@ impl Calls {
 
     /// What a refusal was based on may be lost as well, so none counts from here on.
     pub(super) fn rolled_back(&mut self, changes: &[Change]) {
-        self.sent.clear();
+        for sent in self.sent.values_mut() {
+            sent.copies += 1;
+        }
         for change in changes {
             if let Key::Execution(id) = change.key {
                 self.ended.retain(|_, (of, _)| *of != id);

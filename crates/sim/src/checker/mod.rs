@@ -2,6 +2,22 @@
 //!
 //! The checkers share no code with the rules. They decode what was committed, keep a model of their own, and compare.
 //! Only the codec and the derivation of index entries are the product's, because they define what the bytes mean.
+//!
+//! - *versions*: a commit found everything as it expected, in its window, under an id that is new.
+//! - *executions*: transitions are legal, each with one event; epochs only grow; no lease ends early, is used late or
+//!   overlaps another; one end; one execution for each submit and each remembered key; retries as the policy says.
+//! - *fence*: an attempt ends by the call of its own holder; what was refused did not happen.
+//! - *lanes*: no claim in a paused lane, no submit into a draining one; an answered decision is everywhere; at rest
+//!   copies equal their master.
+//! - *messages*: sent once, applied once, removed after that, never set aside.
+//! - *feed*: a subscriber sees every event of every commit once, in order, and nothing else.
+//! - *indexes, codec, keys*: entries and due times follow from the bodies; everything written can be read.
+//! - *answers, repeats*: what was acknowledged is stored; a refusal was right at some moment during its call; a repeat
+//!   gets the first answer.
+//! - *liveness, livelock*: all work that can finish does; due times and ready work are noticed in time; every call is
+//!   answered; time moves on.
+//! - *store, contract*: the store holds what was committed and never has to refuse a batch.
+//! - *engine, panic*: nothing broke inside.
 
 mod answers;
 mod calls;

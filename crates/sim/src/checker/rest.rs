@@ -39,7 +39,11 @@ impl Checker {
     /// A record whose time passed long ago, if there is one.
     pub(crate) fn overdue(&self, now: Millis, patience: Span) -> Option<String> {
         self.mirror.values().find_map(|seen| {
-            let due = index::due(&seen.record)?;
+            let due = match &*seen.record {
+                // It is due at once, and late when it was sent long ago.
+                Record::Message(message) => message.sent_at,
+                record => index::due(record)?,
+            };
             (due + patience < now).then(|| format!("{} was due at {due}, {} ago", seen.key, now - due))
         })
     }
