@@ -25,6 +25,17 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
     let wanted = wanted_partitions(options)?;
     let path = &place::resolve(path)?;
     examine(path)?;
+    let (writer, meta) = turn::patiently(|| prepare(path, options, wanted))?;
+    let owner = Owner::new(&beside(path, "-owner"))?;
+    let shared = Arc::new(Shared::new(options, meta, owner));
+    start(path, options, writer, shared)
+}
+
+/// A connection that may write, to a file that is ours.
+///
+/// Where several processes make or open a file at one time, SQLite refuses some steps at once instead of waiting, since
+/// two that hold on while waiting for each other would never end: so the whole of it can be repeated.
+fn prepare(path: &Path, options: &Options, wanted: Option<u16>) -> Result<(Connection, Meta)> {
     let writer = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
     if matches!(schema::mark(&writer).map_err(fault::reading)?, Mark::Empty) {
         schema::initialise(&writer, wanted.unwrap_or(super::PARTITIONS_DEFAULT))?;
@@ -36,9 +47,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
         schema::views(&writer, options.views)
     };
     setup().map_err(fault::reading)?;
-    let owner = Owner::new(&beside(path, "-owner"))?;
-    let shared = Arc::new(Shared::new(options, meta, owner));
-    start(path, options, writer, shared)
+    Ok((writer, meta))
 }
 
 /// Starts the threads, and ends those that run when one cannot be started.

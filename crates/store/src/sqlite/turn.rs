@@ -16,6 +16,8 @@ const QUICK_PAUSE: Duration = Duration::from_micros(100);
 const SLOW_PAUSE: Duration = Duration::from_millis(1);
 /// Gives up after about five seconds: a process that is stopped in its turn must not stop the others for ever.
 const TRIES_MAX: u32 = 5_000;
+/// How often something is repeated that gives up after about fifty milliseconds: about five seconds in all.
+const ROUNDS_MAX: u32 = 100;
 
 thread_local! {
     /// How often this thread tries for SQLite's locks before it gives up.
@@ -33,6 +35,17 @@ pub(super) fn impatiently<T>(act: impl FnOnce() -> T) -> T {
     let result = act();
     PATIENCE.set(TRIES_MAX);
     result
+}
+
+/// Repeats something that gives way to others, until it is done or about five seconds of trying have passed.
+pub(super) fn patiently<T>(act: impl Fn() -> Result<T>) -> Result<T> {
+    let mut round = 0;
+    loop {
+        match impatiently(&act) {
+            Err(error) if error.kind() == ErrorKind::Unavailable && pause(round, ROUNDS_MAX) => round += 1,
+            result => return result,
+        }
+    }
 }
 
 /// Rests before the next try for a lock that another process holds; false when it is time to give up.
