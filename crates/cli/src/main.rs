@@ -19,6 +19,10 @@ use clap::{CommandFactory, Parser};
 use problem::{Exit, Problem};
 use std::process::ExitCode;
 
+/// Records are made by one thread and dropped by another, which the system's allocator answers with contended locks.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

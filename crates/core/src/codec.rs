@@ -8,6 +8,9 @@ use crate::{Event, Key};
 use bytes::Bytes;
 use serde::Serialize;
 
+/// Most bodies fit this, so that they are written without growing.
+const USUAL_BYTES: usize = 768;
+
 /// A record's body.
 #[must_use]
 pub fn encode(record: &Record) -> Bytes {
@@ -39,7 +42,8 @@ pub fn decode_event(body: &[u8]) -> Option<Event> {
 
 /// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case.
 fn json<T: Serialize>(value: &T) -> Bytes {
-    serde_json::to_vec(value).map(Bytes::from).unwrap_or_default()
+    let mut body = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut body, value).map(|()| body.into()).unwrap_or_default()
 }
 
 /// A record from its key and body.

@@ -27,7 +27,7 @@ impl PartitionId {
 
 impl fmt::Display for PartitionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -110,7 +110,12 @@ impl FromStr for ExecutionId {
 
 impl fmt::Display for ExecutionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "x-{}-{}", self.uuid.as_hyphenated(), self.partition)
+        // Ids are printed in every key, index entry and event, so the parts are joined without a format's detours.
+        let mut digits = [0; 36];
+        f.write_str("x-")?;
+        f.write_str(self.uuid.as_hyphenated().encode_lower(&mut digits))?;
+        f.write_str("-")?;
+        fmt::Display::fmt(&self.partition, f)
     }
 }
 

@@ -48,4 +48,4 @@ pub use policy::{Backoff, Category, Failure, Policy, RetryPolicy};
 pub use rejection::{Handling, Rejection};
 pub use reply::{AfterFailure, Claimed, Reply, Submitted};
 pub use time::{Millis, Span};
-pub use view::{Source, Step, Stop, View, Window};
+pub use view::{Source, Step, Stop, Touch, View, Window};

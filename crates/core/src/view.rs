@@ -2,6 +2,7 @@
 
 use crate::record::{Execution, Record};
 use crate::{Event, ExecutionId, Key, Millis, PartitionId, Rejection};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,13 +30,24 @@ pub struct Window {
     pub not_after: Option<Millis>,
 }
 
-/// What one command read and wrote.
+/// What one command read and wrote, each key once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
     /// Every key it read, written ones included.
-    pub reads: BTreeSet<Key>,
+    pub reads: Vec<Key>,
     /// Every key it wrote or deleted.
-    pub writes: BTreeSet<Key>,
+    pub writes: Vec<Key>,
+}
+
+/// What a batch of commands did with a record.
+#[derive(Debug, Clone, Copy)]
+pub enum Touch<'a> {
+    /// It was only read.
+    Read,
+    /// This is its new content.
+    Written(&'a Arc<Record>),
+    /// It is gone.
+    Deleted,
 }
 
 /// Where a view finds records that were not supplied one by one, such as a cache.
@@ -50,15 +62,29 @@ pub struct View<'a> {
     source: Option<&'a dyn Source>,
     partition: PartitionId,
     partitions: u16,
-    records: BTreeMap<Key, Option<Arc<Record>>>,
-    read: BTreeSet<Key>,
-    written: BTreeSet<Key>,
+    slots: BTreeMap<Key, Slot>,
     events: Vec<Event>,
     window: Window,
+    /// Counts the commands, from 1 on.
+    steps: u32,
     step: Step,
-    /// What the running command overwrote, newest last, and whether an earlier command had written it.
-    undo: Vec<(Key, Option<Arc<Record>>, bool)>,
+    /// What the running command overwrote, newest last.
+    undo: Vec<(Key, Slot)>,
     events_before: usize,
+}
+
+/// One record at hand, and the newest commands that read and wrote it; 0 when none did.
+#[derive(Debug, Clone)]
+struct Slot {
+    record: Option<Arc<Record>>,
+    read_by: u32,
+    written_by: u32,
+}
+
+impl Slot {
+    fn new(record: Option<Arc<Record>>) -> Self {
+        Self { record, read_by: 0, written_by: 0 }
+    }
 }
 
 impl<'a> View<'a> {
@@ -69,11 +95,10 @@ impl<'a> View<'a> {
             source: None,
             partition,
             partitions,
-            records: BTreeMap::new(),
-            read: BTreeSet::new(),
-            written: BTreeSet::new(),
+            slots: BTreeMap::new(),
             events: Vec::new(),
             window: Window::default(),
+            steps: 0,
             step: Step::default(),
             undo: Vec::new(),
             events_before: 0,
@@ -100,23 +125,34 @@ impl<'a> View<'a> {
 
     /// Puts a loaded record, or the knowledge that there is none, at hand. What commands wrote is not replaced.
     pub fn supply(&mut self, key: Key, record: Option<Arc<Record>>) {
-        self.records.entry(key).or_insert(record);
+        self.slots.entry(key).or_insert_with(|| Slot::new(record));
     }
 
     /// Whether a key's record, or its absence, is at hand.
     #[must_use]
     pub fn has(&self, key: &Key) -> bool {
-        self.records.contains_key(key)
+        self.slots.contains_key(key)
     }
 
     /// Every key that a command read, in order; each must still be as it was when the batch commits.
     pub fn reads(&self) -> impl Iterator<Item = &Key> {
-        self.read.iter()
+        self.slots.iter().filter(|(_, slot)| slot.read_by > 0).map(|(key, _)| key)
     }
 
     /// Every key that was written, with its new record or `None` when it was deleted.
     pub fn writes(&self) -> impl Iterator<Item = (&Key, Option<&Arc<Record>>)> {
-        self.written.iter().map(|key| (key, self.records.get(key).and_then(Option::as_ref)))
+        let written = self.slots.iter().filter(|(_, slot)| slot.written_by > 0);
+        written.map(|(key, slot)| (key, slot.record.as_ref()))
+    }
+
+    /// Every key that a command read, in order, with what became of it.
+    pub fn touched(&self) -> impl Iterator<Item = (&Key, Touch<'_>)> {
+        let read = self.slots.iter().filter(|(_, slot)| slot.read_by > 0);
+        read.map(|(key, slot)| match &slot.record {
+            _ if slot.written_by == 0 => (key, Touch::Read),
+            Some(record) => (key, Touch::Written(record)),
+            None => (key, Touch::Deleted),
+        })
     }
 
     /// What happened, in order.
@@ -137,18 +173,22 @@ impl<'a> View<'a> {
         &self.step
     }
 
+    /// The same, to keep.
+    #[must_use]
+    pub fn take_step(&mut self) -> Step {
+        std::mem::take(&mut self.step)
+    }
+
     pub(crate) fn begin(&mut self) {
+        self.steps += 1;
         self.step = Step::default();
         self.undo.clear();
         self.events_before = self.events.len();
     }
 
     pub(crate) fn undo(&mut self) {
-        while let Some((key, before, written)) = self.undo.pop() {
-            if !written {
-                self.written.remove(&key);
-            }
-            self.records.insert(key, before);
+        while let Some((key, before)) = self.undo.pop() {
+            self.slots.insert(key, before);
         }
         self.events.truncate(self.events_before);
         self.step.writes.clear();
@@ -164,21 +204,23 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`Stop::Need`] when it is not at hand.
     pub fn get(&mut self, key: &Key) -> Result<Option<Arc<Record>>, Stop> {
-        let record = match self.records.get(key) {
-            Some(record) => record.clone(),
-            None => {
-                let Some(record) = self.source.and_then(|source| source.find(key)) else {
-                    return Err(Stop::Need(vec![key.clone()]));
-                };
-                self.records.insert(key.clone(), record.clone());
-                record
-            }
+        self.read(key).map(|slot| slot.record.clone())
+    }
+
+    /// Finds a record and notes that the running command relies on it.
+    fn read(&mut self, key: &Key) -> Result<&mut Slot, Stop> {
+        let slot = match self.slots.entry(key.clone()) {
+            Entry::Occupied(slot) => slot.into_mut(),
+            Entry::Vacant(place) => match self.source.and_then(|source| source.find(key)) {
+                Some(record) => place.insert(Slot::new(record)),
+                None => return Err(Stop::Need(vec![key.clone()])),
+            },
         };
-        self.step.reads.insert(key.clone());
-        if !self.read.contains(key) {
-            self.read.insert(key.clone());
+        if slot.read_by != self.steps {
+            slot.read_by = self.steps;
+            self.step.reads.push(key.clone());
         }
-        Ok(record)
+        Ok(slot)
     }
 
     /// Does something for each of many items. When several of them lack records, all are asked for at once: one round
@@ -230,12 +272,7 @@ impl<'a> View<'a> {
     /// Writes a record whole. A key is read before it is written, so that the commit expects what the rule saw; what
     /// cannot be read is not overwritten.
     pub(crate) fn put(&mut self, key: Key, record: Record) -> Result<(), Stop> {
-        let before = self.get(&key)?;
-        if let Some(Record::Unreadable(_)) = before.as_deref() {
-            return Err(unreadable(&key));
-        }
-        self.write(key, before, Some(Arc::new(record)));
-        Ok(())
+        self.write(key, Some(record))
     }
 
     /// Writes a record under a key that is new by construction. Its absence is assumed instead of loaded; the commit
@@ -249,16 +286,22 @@ impl<'a> View<'a> {
 
     /// Removes a record.
     pub(crate) fn delete(&mut self, key: Key) -> Result<(), Stop> {
-        let before = self.get(&key)?;
-        self.write(key, before, None);
-        Ok(())
+        self.write(key, None)
     }
 
-    fn write(&mut self, key: Key, before: Option<Arc<Record>>, record: Option<Arc<Record>>) {
-        let written = !self.written.insert(key.clone());
-        self.undo.push((key.clone(), before, written));
-        self.step.writes.insert(key.clone());
-        self.records.insert(key, record);
+    fn write(&mut self, key: Key, record: Option<Record>) -> Result<(), Stop> {
+        let step = self.steps;
+        let slot = self.read(&key)?;
+        if record.is_some() && matches!(slot.record.as_deref(), Some(Record::Unreadable(_))) {
+            return Err(unreadable(&key));
+        }
+        let before = slot.clone();
+        (slot.record, slot.written_by) = (record.map(Arc::new), step);
+        if before.written_by != step {
+            self.step.writes.push(key.clone());
+        }
+        self.undo.push((key, before));
+        Ok(())
     }
 
     /// Says what happened apart from any execution.

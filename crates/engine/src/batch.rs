@@ -2,12 +2,13 @@
 
 use crate::Error;
 use crate::binding::{self, Loaded};
+use crate::board::QueueKey;
 use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Task};
 use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
-use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Source, Stop, View, limits};
+use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Stop, Touch, View, limits};
 use onward_store as store;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +27,7 @@ pub(crate) struct Flight {
 pub(crate) struct Step {
     pub(crate) task: Task,
     pub(crate) result: Result<Reply, Error>,
-    pub(crate) reads: BTreeSet<Key>,
+    pub(crate) reads: Vec<Key>,
 }
 
 /// A record that the batch changes.
@@ -43,19 +44,6 @@ pub(crate) enum Applied {
     Need(Vec<Task>, BTreeSet<Key>),
 }
 
-/// What the rules may read without asking the store: the cache, and ids that are new by construction.
-#[derive(Debug)]
-struct AtHand<'a> {
-    cache: &'a Cache,
-    fresh: BTreeSet<Key>,
-}
-
-impl Source for AtHand<'_> {
-    fn find(&self, key: &Key) -> Option<Option<Arc<Record>>> {
-        self.cache.find(key).or_else(|| self.fresh.contains(key).then_some(None))
-    }
-}
-
 /// Applies all tasks in order on what is at hand. `last_round` turns a further need into an error, so that a rule that
 /// keeps asking cannot hold up its partition.
 pub(crate) fn apply(
@@ -66,21 +54,21 @@ pub(crate) fn apply(
     now: Millis,
     last_round: bool,
 ) -> Applied {
-    let fresh = tasks.iter().filter_map(|task| task.command.fresh_key()).collect();
-    let at_hand = AtHand { cache, fresh };
-    let mut view = View::over(partition, shared.partitions, &at_hand);
+    let mut view = View::over(partition, shared.partitions, cache);
     let mut results = Vec::with_capacity(tasks.len());
     let mut needs = BTreeSet::new();
     for task in &tasks {
+        if let Some(fresh) = task.command.fresh_key().filter(|key| cache.get(key).is_none()) {
+            view.supply(fresh, None);
+        }
         match run(shared, &mut view, &task.command, now) {
             Err(Stop::Need(keys)) if last_round => {
                 let asked = keys.first().map(ToString::to_string).unwrap_or_default();
-                results
-                    .push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), BTreeSet::new()));
+                results.push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), Vec::new()));
             }
             Err(Stop::Need(keys)) => needs.extend(keys),
-            Err(Stop::Refuse(rejection)) => results.push((Err(rejection.into()), view.step().reads.clone())),
-            Ok(result) => results.push((result, view.step().reads.clone())),
+            Err(Stop::Refuse(rejection)) => results.push((Err(rejection.into()), view.take_step().reads)),
+            Ok(result) => results.push((result, view.take_step().reads)),
         }
     }
     if !needs.is_empty() {
@@ -109,6 +97,9 @@ fn run(shared: &Shared, view: &mut View, command: &Command, now: Millis) -> Resu
 
 /// Gives what these commands made ready to workers parked here, in the same batch; whoever got nothing comes back.
 fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> Vec<Waiter> {
+    if !shared.board.anybody_waits() {
+        return Vec::new();
+    }
     let waiting: Vec<Arc<Record>> =
         view.writes().filter_map(|(_, record)| record.filter(|record| ready(record).is_some()).cloned()).collect();
     let mut disappointed = Vec::new();
@@ -120,7 +111,7 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
             Ok(Ok(reply)) => {
                 shared.metrics.hand_offs.add(1);
                 let task = Task::new(claim, Answer::Waiter(waiter, None), Millis(u64::MAX));
-                steps.push(Step { task, result: Ok(reply), reads: view.step().reads.clone() });
+                steps.push(Step { task, result: Ok(reply), reads: view.take_step().reads });
             }
             refused => {
                 if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = &refused {
@@ -149,17 +140,25 @@ pub(crate) fn ready(record: &Record) -> Option<&Execution> {
 fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Change>) {
     let id = store::Version(shared.chance.id());
     let mut batch = store::Batch::new(binding::partition(view.partition()), id);
-    let version = |key: &Key| cache.get(key).and_then(|loaded| loaded.version);
-    batch.expect = view.reads().map(|key| (binding::store_key(key), version(key))).collect();
     let mut changes = Vec::new();
-    for (key, after) in view.writes() {
-        let before = cache.get(key).and_then(|loaded| loaded.record.clone());
-        match after {
-            Some(record) => batch.put.push(binding::row(key, record, id)),
-            None if before.is_none() => continue,
-            None => batch.delete.push(binding::store_key(key)),
-        }
-        changes.push(Change { key: key.clone(), before, after: after.cloned() });
+    for (key, touch) in view.touched() {
+        let held = cache.get(key);
+        let name = binding::store_key(key);
+        batch.expect.push((name.clone(), held.and_then(|held| held.version)));
+        let before = held.and_then(|held| held.record.clone());
+        let after = match touch {
+            Touch::Read => continue,
+            Touch::Deleted if before.is_none() => continue,
+            Touch::Deleted => {
+                batch.delete.push(name);
+                None
+            }
+            Touch::Written(record) => {
+                batch.put.push(binding::row(name, record, id));
+                Some(record.clone())
+            }
+        };
+        changes.push(Change { key: key.clone(), before, after });
     }
     batch.events = binding::events(view.events());
     batch.window = binding::window(view.window());
@@ -169,14 +168,9 @@ fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Chan
 
 /// The ready queues that got work which nobody here has taken, for workers in other processes.
 fn topics(changes: &[Change]) -> Vec<String> {
-    let mut topics: Vec<String> = changes
-        .iter()
-        .filter_map(|change| change.after.as_deref().and_then(ready))
-        .map(|execution| crate::board::QueueKey::of(execution).index().as_str().to_owned())
-        .collect();
-    topics.sort_unstable();
-    topics.dedup();
-    topics
+    let ready = changes.iter().filter_map(|change| change.after.as_deref().and_then(ready));
+    let queues: BTreeSet<QueueKey> = ready.map(QueueKey::of).collect();
+    queues.iter().map(|queue| queue.index().as_str().to_owned()).collect()
 }
 
 /// What the cache holds of a flight's changes while it is on its way.

@@ -36,9 +36,9 @@ pub(crate) fn load(key: &Key, row: Option<&store::Record>) -> Loaded {
     })
 }
 
-pub(crate) fn row(key: &Key, record: &Record, version: store::Version) -> store::Record {
+pub(crate) fn row(key: store::Key, record: &Record, version: store::Version) -> store::Record {
     store::Record {
-        key: store_key(key),
+        key,
         version,
         body: codec::encode(record),
         entries: index::entries(record)

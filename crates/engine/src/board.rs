@@ -54,6 +54,13 @@ pub(crate) enum Look {
 /// Where an entry stood on the board.
 pub(crate) type Origin = (QueueKey, Place);
 
+/// What a commit did to one piece of work: the place that it left, and the one that it took.
+#[derive(Debug)]
+pub(crate) struct Move {
+    pub(crate) from: Option<Origin>,
+    pub(crate) to: Option<Origin>,
+}
+
 /// Ready work for a waiter, still to be claimed.
 #[derive(Debug)]
 pub(crate) struct Match {
@@ -175,22 +182,29 @@ impl Board {
         self.lock().queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
     }
 
-    /// Work became ready: give it to a waiter or remember it.
-    pub(crate) fn announce(&self, key: QueueKey, place: Place) -> Option<Match> {
-        let mut inner = self.lock();
-        let stalled = inner.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
-        if !stalled && let Some(waiter) = inner.waiters.take(&key.namespace, &key.lane, &key.class) {
-            return Some(Match { waiter, origin: (key, place) });
+    /// Work left its queues or became ready: what is ready goes to whoever waits for it, or is remembered.
+    pub(crate) fn rearrange(&self, moves: Vec<Move>) -> Vec<Match> {
+        let mut matches = Vec::new();
+        if moves.is_empty() {
+            return matches;
         }
-        inner.queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
-        None
+        let mut inner = self.lock();
+        for Move { from, to } in moves {
+            if let Some((key, place)) = from
+                && let Some(queue) = inner.queues.get_mut(&key)
+            {
+                queue.take(&place);
+            }
+            if let Some((key, place)) = to {
+                matches.extend(inner.announce(key, place));
+            }
+        }
+        matches
     }
 
-    /// Work is ready no more.
-    pub(crate) fn retract(&self, key: &QueueKey, place: &Place) {
-        if let Some(queue) = self.lock().queues.get_mut(key) {
-            queue.take(place);
-        }
+    /// Whether any worker is parked here.
+    pub(crate) fn anybody_waits(&self) -> bool {
+        !self.lock().waiters.is_empty()
     }
 
     /// The store was read for a queue. Waiters get what was found; whoever still waits may want it read on, behind the
@@ -286,6 +300,15 @@ enum Best {
 }
 
 impl Inner {
+    fn announce(&mut self, key: QueueKey, place: Place) -> Option<Match> {
+        let stalled = self.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
+        if !stalled && let Some(waiter) = self.waiters.take(&key.namespace, &key.lane, &key.class) {
+            return Some(Match { waiter, origin: (key, place) });
+        }
+        self.queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
+        None
+    }
+
     /// The best entry over the worker's lanes and classes: by rank across queues, by turn among the shares of a lane.
     fn best(&self, wants: &Wants) -> Best {
         let mut best: Option<(bool, u64, &QueueKey, Place)> = None;

@@ -7,21 +7,17 @@ use crate::office::Office;
 use crate::partition::Partition;
 use crate::shared::{Shared, Way};
 use crate::timers::Timers;
-use crate::{Error, ListCursor, Listing, MetricsSnapshot, Options, Wants};
+use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
 use crate::{claims, clockwork, jobs, query, wakes};
-use futures_util::future::join_all;
 use onward_core::record::Execution;
 use onward_core::{
-    AfterFailure, Claimed, Class, Command, CommandId, Complete, ExecutionId, Fail, Failure, Fence, IdempotencyKey,
-    Kind, Lane, Millis, Namespace, PartitionId, Payload, PayloadSlot, Policy, Rejection, Renew, Reply, Share, Span,
-    Submit, Submitted, TagKey, TagValue, Unclaim, When, limits,
+    AfterFailure, Claimed, Command, CommandId, Complete, ExecutionId, Fail, Failure, Fence, Millis, Namespace,
+    PartitionId, Payload, PayloadSlot, Rejection, Renew, Reply, Span, Submitted, Unclaim, limits,
 };
 use onward_store::Store;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::{Notify, mpsc, watch};
-use uuid::Uuid;
 
 /// A running engine; clones share it. When the last one is dropped, everything accepted is still answered, in the
 /// background; [`Engine::shutdown`] waits for it.
@@ -40,59 +36,6 @@ impl Drop for StopWhenDropped {
         self.0.stopping.send_replace(true);
         self.0.board.close();
     }
-}
-
-/// What to run.
-#[derive(Debug, Clone)]
-pub struct NewExecution {
-    /// Whose.
-    pub namespace: Namespace,
-    /// Where it queues.
-    pub lane: Lane,
-    /// Which handler runs it.
-    pub kind: Kind,
-    /// What it works on.
-    pub input: Payload,
-    /// Higher runs first; 0 to 9,000.
-    pub priority: u16,
-    /// When it may run.
-    pub when: When,
-    /// Labels.
-    pub tags: BTreeMap<TagKey, TagValue>,
-    /// Which capabilities it requires.
-    pub requires: Class,
-    /// What to do when it fails, and so on.
-    pub policy: Policy,
-    /// Makes a second submit with the same key return the first execution.
-    pub idempotency_key: Option<IdempotencyKey>,
-}
-
-impl NewExecution {
-    /// Work for a handler, in the default namespace and lane, at once.
-    #[must_use]
-    pub fn new(kind: Kind, input: Payload) -> Self {
-        Self {
-            namespace: Namespace::default(),
-            lane: Lane::default(),
-            kind,
-            input,
-            priority: 0,
-            when: When::Now,
-            tags: BTreeMap::new(),
-            requires: Class::default(),
-            policy: Policy::default(),
-            idempotency_key: None,
-        }
-    }
-}
-
-/// The ids of one submit. A caller that repeats a submit after an unknown outcome repeats them too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubmitIds {
-    /// The call.
-    pub command: CommandId,
-    /// The execution.
-    pub execution: ExecutionId,
 }
 
 impl Engine {
@@ -140,16 +83,7 @@ impl Engine {
     /// Draws the ids for a submit.
     #[must_use]
     pub fn submit_ids(&self, new: &NewExecution) -> SubmitIds {
-        let chance = &self.shared.chance;
-        let uuid = uuid_v7(self.shared.time.now(), chance.id());
-        let partition = match &new.idempotency_key {
-            Some(key) => {
-                let parts = [new.namespace.as_str().as_bytes(), key.as_str().as_bytes()];
-                PartitionId::of(&parts, self.shared.partitions)
-            }
-            None => PartitionId::of(&[uuid.as_bytes()], self.shared.partitions),
-        };
-        SubmitIds { command: CommandId(chance.id()), execution: ExecutionId::new(uuid, partition) }
+        SubmitIds::draw(new, &self.shared.chance, self.shared.time.now(), self.shared.partitions)
     }
 
     /// Accepts an execution; when this answers, it is durable.
@@ -166,25 +100,7 @@ impl Engine {
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn submit_with(&self, ids: SubmitIds, new: NewExecution) -> Result<Submitted, Error> {
-        let submit = Submit {
-            command: ids.command,
-            id: ids.execution,
-            namespace: new.namespace,
-            lane: new.lane,
-            kind: new.kind,
-            input: new.input,
-            priority: new.priority,
-            when: new.when,
-            tags: new.tags,
-            requires: new.requires,
-            share: Share::default(),
-            policy: new.policy,
-            idempotency_key: new.idempotency_key,
-        };
-        match self.call(ids.execution.partition(), Command::Submit(Box::new(submit))).await? {
-            Reply::Submitted(submitted) => Ok(submitted),
-            other => Err(unexpected(&other)),
-        }
+        submitted(self.call(ids.execution.partition(), new.submit(ids)).await?)
     }
 
     /// Accepts many executions, each on its own; the answers come in the same order.
@@ -197,7 +113,12 @@ impl Engine {
             let why = format!("at most {max} executions fit one call, {} were given", many.len());
             return Err(Rejection::InvalidArgument { field: "executions", why }.into());
         }
-        Ok(join_all(many.into_iter().map(|new| self.submit(new))).await)
+        let commands = many.into_iter().map(|new| {
+            let ids = self.submit_ids(&new);
+            (ids.execution.partition(), new.submit(ids))
+        });
+        let answers = self.call_many(commands.collect()).await;
+        Ok(answers.into_iter().map(|answer| answer.and_then(submitted)).collect())
     }
 
     /// Takes up to `wants.max` executions under leases; with nothing ready it waits up to `wait` for the first.
@@ -210,14 +131,13 @@ impl Engine {
 
     /// Extends leases; the answers come in the same order.
     pub async fn renew(&self, fences: &[Fence], ttl: Span) -> Vec<Result<Millis, Error>> {
-        let calls = fences.iter().map(|fence| async move {
-            let command = Command::Renew(Renew { fence: *fence, ttl });
-            match self.call(fence.execution.partition(), command).await? {
-                Reply::Renewed { expires_at } => Ok(expires_at),
-                other => Err(unexpected(&other)),
-            }
-        });
-        join_all(calls).await
+        let renew = |fence: &Fence| (fence.execution.partition(), Command::Renew(Renew { fence: *fence, ttl }));
+        let renewed = |reply| match reply {
+            Reply::Renewed { expires_at } => Ok(expires_at),
+            other => Err(unexpected(&other)),
+        };
+        let answers = self.call_many(fences.iter().map(renew).collect()).await;
+        answers.into_iter().map(|answer| answer.and_then(renewed)).collect()
     }
 
     /// Draws an id for a call that ends an attempt.
@@ -356,6 +276,20 @@ impl Engine {
         }
         self.shared.call(partition, command).await
     }
+
+    async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
+        if self.shared.is_stopping() {
+            return commands.iter().map(|_| Err(Error::ShuttingDown)).collect();
+        }
+        self.shared.call_many(commands).await
+    }
+}
+
+fn submitted(reply: Reply) -> Result<Submitted, Error> {
+    match reply {
+        Reply::Submitted(submitted) => Ok(submitted),
+        other => Err(unexpected(&other)),
+    }
 }
 
 fn supervise<F>(shared: &Arc<Shared>, name: &'static str, job: fn(Arc<Shared>) -> F)
@@ -369,23 +303,4 @@ where
 
 fn unexpected(reply: &Reply) -> Error {
     Error::Internal(format!("the wrong kind of answer: {reply:?}"))
-}
-
-/// A version 7 uuid: 48 bits of time, then chance.
-fn uuid_v7(now: Millis, chance: u128) -> Uuid {
-    let time = u128::from(now.0 & 0xffff_ffff_ffff) << 80;
-    let random = chance & 0x0fff_3fff_ffff_ffff_ffff;
-    Uuid::from_u128(time | 0x7000_8000_0000_0000_0000 | random)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_start_with_the_time_and_are_of_version_seven() {
-        let uuid = uuid_v7(Millis(0x0192_f0c8_aabb), u128::MAX);
-        assert_eq!(uuid.to_string(), "0192f0c8-aabb-7fff-bfff-ffffffffffff");
-        assert_eq!((uuid.get_version_num(), uuid.get_variant()), (7, uuid::Variant::RFC4122));
-    }
 }

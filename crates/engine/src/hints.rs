@@ -2,17 +2,17 @@
 
 use crate::batch::Step;
 use crate::batch::{Change, ready};
-use crate::board::QueueKey;
-use crate::ready::Place;
+use crate::board::{Move, Origin, QueueKey};
 use crate::shared::Shared;
 use onward_core::record::{Record, State};
-use onward_core::{Command, Key, PartitionId, Reply, Share, index};
+use onward_core::{Command, Key, Millis, PartitionId, Reply, Share, index};
 
 /// Takes over what changed; called after the commit, never before.
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    let moves = changes.iter().filter_map(moved).collect();
+    shared.claim_matches(shared.board.rearrange(moves));
+    shared.timers.set_all(partition, changes.iter().filter_map(due_again));
     for change in changes {
-        readiness(shared, change);
-        due(shared, partition, change);
         registries(shared, change);
     }
 }
@@ -22,9 +22,8 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
     for change in changes {
         registries(shared, change);
         for record in [&change.before, &change.after].into_iter().flatten() {
-            if let Some((queue, place)) = place(record) {
-                shared.claim_matches(shared.board.announce(queue, place));
-            }
+            let to = place(record);
+            shared.claim_matches(shared.board.rearrange(vec![Move { from: None, to }]));
         }
         let dues = [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::due(record));
         if let Some(earliest) = dues.min() {
@@ -34,30 +33,22 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
 }
 
 /// Where a record stands in a ready queue, if it does.
-fn place(record: &Record) -> Option<(QueueKey, Place)> {
+fn place(record: &Record) -> Option<Origin> {
     ready(record).map(|execution| (QueueKey::of(execution), (execution.ready_rank(), execution.id)))
 }
 
-fn readiness(shared: &Shared, change: &Change) {
-    let before = change.before.as_deref().and_then(place);
-    let after = change.after.as_deref().and_then(place);
-    if before == after {
-        return;
-    }
-    if let Some((queue, place)) = before {
-        shared.board.retract(&queue, &place);
-    }
-    if let Some((queue, place)) = after {
-        shared.claim_matches(shared.board.announce(queue, place));
-    }
+/// What a change takes from a ready queue and puts into one.
+fn moved(change: &Change) -> Option<Move> {
+    let from = change.before.as_deref().and_then(place);
+    let to = change.after.as_deref().and_then(place);
+    (from != to).then_some(Move { from, to })
 }
 
-fn due(shared: &Shared, partition: PartitionId, change: &Change) {
+/// The new due time of a record, if it changed.
+fn due_again(change: &Change) -> Option<(&Key, Option<Millis>)> {
     let before = change.before.as_deref().and_then(index::due);
     let after = change.after.as_deref().and_then(index::due);
-    if before != after {
-        shared.timers.set(partition, &change.key, after);
-    }
+    (before != after).then_some((&change.key, after))
 }
 
 fn registries(shared: &Shared, change: &Change) {

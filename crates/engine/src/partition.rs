@@ -29,7 +29,7 @@ type Landing = (Flight, Millis, store::Result<Vec<store::Outcome>>);
 pub(crate) struct Partition {
     id: PartitionId,
     shared: Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Task>,
+    inbox: mpsc::UnboundedReceiver<Vec<Task>>,
     depth: Arc<AtomicUsize>,
     calls: VecDeque<Task>,
     background: VecDeque<Task>,
@@ -47,7 +47,7 @@ impl Partition {
     pub(crate) fn new(
         id: PartitionId,
         shared: Arc<Shared>,
-        inbox: mpsc::UnboundedReceiver<Task>,
+        inbox: mpsc::UnboundedReceiver<Vec<Task>>,
         depth: Arc<AtomicUsize>,
     ) -> Self {
         let cache = Cache::new(shared.options.cache_records, shared.options.cache_bytes);
@@ -98,10 +98,10 @@ impl Partition {
                     self.land(flight, sent, result);
                 }
                 Some(task) = self.resting.next(), if !self.resting.is_empty() => self.run_again(vec![task]),
-                Some(task) = self.inbox.recv(), if room => self.sort_in(task),
+                Some(tasks) = self.inbox.recv(), if room => self.sort_in(tasks),
                 () = self.shared.stopped(), if ended => {
                     match self.inbox.try_recv() {
-                        Ok(task) => self.sort_in(task),
+                        Ok(tasks) => self.sort_in(tasks),
                         Err(_) => return,
                     }
                 }
@@ -114,10 +114,13 @@ impl Partition {
         if task.is_background() { &mut self.background } else { &mut self.calls }
     }
 
-    fn sort_in(&mut self, task: Task) {
-        self.line(&task).push_back(task);
-        while let Ok(task) = self.inbox.try_recv() {
-            self.line(&task).push_back(task);
+    fn sort_in(&mut self, tasks: Vec<Task>) {
+        let mut next = Some(tasks);
+        while let Some(tasks) = next {
+            for task in tasks {
+                self.line(&task).push_back(task);
+            }
+            next = self.inbox.try_recv().ok();
         }
     }
 
@@ -267,7 +270,7 @@ impl Partition {
         }
         let mut again = Vec::new();
         for Step { mut task, reads, .. } in flight.steps {
-            if reads.is_disjoint(&changed) {
+            if !reads.iter().any(|key| changed.contains(key)) {
                 again.push(task);
                 continue;
             }
@@ -339,6 +342,7 @@ impl Partition {
 fn reply(shared: &Arc<Shared>, task: Task, result: Result<Reply, Error>) {
     match (task.answer, result) {
         (Answer::Nobody, _) => {}
+        (Answer::Part(ticket), result) => ticket.answer(result),
         (Answer::Caller(caller), result) => drop(caller.send(Parcel::new(result, shared.clone()))),
         (Answer::Waiter(waiter, _), Ok(reply)) => drop(waiter.answer.send(Parcel::new(Ok(reply), shared.clone()))),
         (waiter @ Answer::Waiter(..), Err(error)) => shared.disappoint(waiter, &error),

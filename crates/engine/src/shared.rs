@@ -8,9 +8,10 @@ use crate::options::Options;
 use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
 use crate::waiters::Waiter;
-use crate::{Error, jobs};
+use crate::{Error, collect, jobs, task};
 use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Rejection, Reply, Span, Unclaim, limits};
 use onward_store::Store;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -37,10 +38,10 @@ pub(crate) struct Shared {
     pub(crate) unserved: Arc<Notify>,
 }
 
-/// The way to one partition's loop.
+/// The way to one partition's loop. What is sent together shares a batch if it fits.
 #[derive(Debug)]
 pub(crate) struct Way {
-    pub(crate) sender: mpsc::UnboundedSender<Task>,
+    pub(crate) sender: mpsc::UnboundedSender<Vec<Task>>,
     pub(crate) depth: Arc<AtomicUsize>,
 }
 
@@ -51,26 +52,57 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
-impl Refused {
-    fn new(task: Task, error: Error) -> Box<Self> {
-        Box::new(Self { task, error })
-    }
-}
-
 impl Shared {
-    /// Puts a task before its partition's loop, or says why it cannot.
-    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), Box<Refused>> {
+    /// The way to a partition's loop, if it exists and has room for this command and so many before it.
+    fn way(&self, partition: PartitionId, command: &Command, before: usize) -> Result<&Way, Error> {
         let Some(way) = self.ways.get(usize::from(partition.0)) else {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
-            return Err(Refused::new(task, Error::Refused(Rejection::InvalidArgument { field: "id", why })));
+            return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
-        let reserve = if task.is_essential() { limits::QUEUE_RESERVE } else { 0 };
-        if way.depth.load(Ordering::Relaxed) >= limits::QUEUE_MAX + reserve {
+        let reserve = if task::is_essential(command) { limits::QUEUE_RESERVE } else { 0 };
+        if way.depth.load(Ordering::Relaxed) + before >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);
-            return Err(Refused::new(task, Error::Overloaded { retry_after: Span(100) }));
+            return Err(Error::Overloaded { retry_after: Span(100) });
         }
+        Ok(way)
+    }
+
+    /// Puts a task before its partition's loop, or says why it cannot.
+    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), Box<Refused>> {
+        let way = match self.way(partition, &task.command, 0) {
+            Ok(way) => way,
+            Err(error) => return Err(Box::new(Refused { task, error })),
+        };
         way.depth.fetch_add(1, Ordering::Relaxed);
-        way.sender.send(task).map_err(|mpsc::error::SendError(task)| Refused::new(task, Error::ShuttingDown))
+        let ended = |task| Box::new(Refused { task, error: Error::ShuttingDown });
+        way.sender
+            .send(vec![task])
+            .or_else(|mpsc::error::SendError(mut tasks)| tasks.pop().map_or(Ok(()), |task| Err(ended(task))))
+    }
+
+    /// Sends many commands and waits for all answers, which come in the same order. Those of one partition stay
+    /// together, so that they share a batch.
+    pub(crate) async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
+        let deadline = self.deadline();
+        let (tickets, answers) = collect::tickets(commands.len());
+        let count = commands.len();
+        let mut posts: BTreeMap<PartitionId, Vec<Task>> = BTreeMap::new();
+        for ((partition, command), ticket) in commands.into_iter().zip(tickets) {
+            let tasks = posts.entry(partition).or_default();
+            match self.way(partition, &command, tasks.len()) {
+                Ok(_) => tasks.push(Task::new(command, Answer::Part(ticket), deadline)),
+                Err(error) => ticket.answer(Err(error)),
+            }
+        }
+        for (partition, tasks) in posts {
+            if let Some(way) = self.ways.get(usize::from(partition.0)) {
+                way.depth.fetch_add(tasks.len(), Ordering::Relaxed);
+                // A loop that has ended drops the tickets, which leaves their answers open.
+                let _ = way.sender.send(tasks);
+            }
+        }
+        let answers = answers.await.unwrap_or_else(|_| (0..count).map(|_| None).collect());
+        answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(self.broken_off()))).collect()
     }
 
     /// Sends a command and waits for its answer, which comes after the commit.
@@ -83,10 +115,15 @@ impl Shared {
         let (answer, receiver) = oneshot::channel();
         let task = Task::new(command, Answer::Caller(answer), self.deadline());
         self.post(partition, task).map_err(|refused| refused.error)?;
-        receiver.await.map_err(|_| {
-            let broken = || Error::Internal("the partition's loop broke off; repeat the call with the same ids".into());
-            if self.is_stopping() { Error::ShuttingDown } else { broken() }
-        })
+        receiver.await.map_err(|_| self.broken_off())
+    }
+
+    /// What a caller is told that nobody answered.
+    fn broken_off(&self) -> Error {
+        if self.is_stopping() {
+            return Error::ShuttingDown;
+        }
+        Error::Internal("the partition's loop broke off; repeat the call with the same ids".into())
     }
 
     /// Returns a lease that nobody received.

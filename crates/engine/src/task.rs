@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::board::Origin;
+use crate::collect::Ticket;
 use crate::shared::Shared;
 use crate::waiters::Waiter;
 use onward_core::{Claimed, Command, Millis, Reply};
@@ -28,6 +29,8 @@ pub(crate) struct Task {
 pub(crate) enum Answer {
     /// A caller inside this process.
     Caller(oneshot::Sender<Parcel>),
+    /// A caller inside this process that asked for many things at once.
+    Part(Ticket),
     /// A parked worker; the command is a claim for it, of work that stood there on the board.
     Waiter(Waiter, Option<Box<Origin>>),
     /// Nobody.
@@ -83,11 +86,6 @@ impl Task {
         matches!(self.command, Command::Due(_) | Command::Deliver(_) | Command::Forget(_) | Command::Bury(_))
     }
 
-    /// Work that must get through when new work is turned away: it frees what is held.
-    pub(crate) fn is_essential(&self) -> bool {
-        !matches!(self.command, Command::Submit(_) | Command::Claim(_) | Command::SetLane(_))
-    }
-
     /// About how many rows and bytes the command writes.
     pub(crate) fn weight(&self, partitions: u16) -> (usize, usize) {
         match &self.command {
@@ -99,4 +97,9 @@ impl Task {
             _ => (7, 2_048),
         }
     }
+}
+
+/// Work that must get through when new work is turned away: it frees what is held.
+pub(crate) fn is_essential(command: &Command) -> bool {
+    !matches!(command, Command::Submit(_) | Command::Claim(_) | Command::SetLane(_))
 }

@@ -62,18 +62,26 @@ impl Timers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A commit made this a record's due time.
-    pub(crate) fn set(&self, partition: PartitionId, key: &Key, due: Option<Millis>) {
-        let mut inner = self.lock();
-        inner.forget(key);
-        let Some(due) = due else { return };
-        if due > inner.known_until && inner.readings == 0 {
+    /// A commit made these the due times of its records.
+    pub(crate) fn set_all<'a>(&self, partition: PartitionId, dues: impl Iterator<Item = (&'a Key, Option<Millis>)>) {
+        let mut dues = dues.peekable();
+        if dues.peek().is_none() {
             return;
         }
+        let mut inner = self.lock();
         let first = inner.first();
-        inner.remember(partition, key.clone(), due);
+        let mut earliest = None;
+        for (key, due) in dues {
+            inner.forget(key);
+            if let Some(due) = due.filter(|due| *due <= inner.known_until || inner.readings > 0) {
+                inner.remember(partition, key.clone(), due);
+                earliest = Some(earliest.map_or(due, |earliest: Millis| earliest.min(due)));
+            }
+        }
         drop(inner);
-        self.tell(first, due);
+        if let Some(earliest) = earliest {
+            self.tell(first, earliest);
+        }
     }
 
     /// Somebody should look at a record at this time. It is kept whatever is known, and an earlier time wins: looking
@@ -196,6 +204,12 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Timers {
+        fn set(&self, partition: PartitionId, key: &Key, due: Option<Millis>) {
+            self.set_all(partition, [(key, due)].into_iter());
+        }
+    }
 
     const HERE: PartitionId = PartitionId(0);
 

@@ -100,6 +100,10 @@ impl Waiters {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parked.is_empty()
+    }
+
     /// Whether anybody waits for a lane.
     pub(crate) fn any(&self, namespace: &Namespace, lane: &Lane) -> bool {
         !self.parked.is_empty() && self.lanes.contains_key(&(namespace.clone(), lane.clone()))
