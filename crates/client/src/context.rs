@@ -1,6 +1,7 @@
 //! What a handler knows about the attempt it runs, and how it learns that it should stop.
 
 use crate::Client;
+use crate::worker::Stage;
 use onward_core::record::AttemptKind;
 use onward_core::{Claimed, ExecutionId, Kind, Lane, Millis, Name, TagKey, TagValue};
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ pub struct Context {
     client: Client,
     about: Arc<About>,
     cancelled: watch::Receiver<bool>,
+    stage: watch::Receiver<Stage>,
 }
 
 #[derive(Debug)]
@@ -28,7 +30,12 @@ struct About {
 }
 
 impl Context {
-    pub(crate) fn new(client: Client, claimed: &Claimed, cancelled: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        claimed: &Claimed,
+        cancelled: watch::Receiver<bool>,
+        stage: watch::Receiver<Stage>,
+    ) -> Self {
         let about = About {
             id: claimed.fence.execution,
             kind: claimed.kind.clone(),
@@ -39,7 +46,7 @@ impl Context {
             retries: claimed.retries,
             created_at: claimed.created_at,
         };
-        Self { client, about: Arc::new(about), cancelled }
+        Self { client, about: Arc::new(about), cancelled, stage }
     }
 
     /// The execution; the same in every attempt, so it can be the key of effects that must happen once.
@@ -128,6 +135,21 @@ impl Context {
         let mut cancelled = self.cancelled.clone();
         if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
             // The attempt was reported, so its lease can be lost no more.
+            std::future::pending::<()>().await;
+        }
+    }
+    /// Whether the worker has been told to stop and waits for its handlers.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        *self.stage.borrow() >= Stage::Draining
+    }
+
+    /// Ends when the worker is told to stop. A long handler can break off then by itself; otherwise it is stopped when
+    /// the grace period is over, and another worker starts the execution again.
+    pub async fn draining(&self) {
+        let mut stage = self.stage.clone();
+        if stage.wait_for(|stage| *stage >= Stage::Draining).await.is_err() {
+            // The worker is gone, and with it whoever could be told to stop.
             std::future::pending::<()>().await;
         }
     }

@@ -32,15 +32,16 @@
 //! ```
 
 use crate::options::span;
-use crate::worker::run_one;
+use crate::worker::{Taken, run_one};
 use crate::{Client, ClientOptions, Result, Worker};
-use onward_core::{Millis, Span, limits};
+use onward_core::{Millis, Rejection, Span, limits};
 use onward_engine::Error;
 use onward_engine::clock::{Chance, Clock};
 use onward_store::Partitions;
 use onward_store::memory::Memory;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 pub use onward_engine::clock::TestClock;
 
@@ -60,7 +61,8 @@ impl TestKit {
     /// A fresh kit with seed 0.
     ///
     /// # Errors
-    /// Never in practice: a store in memory can be read.
+    /// When the runtime has several threads: then nobody could tell whether everything due has happened. The default of
+    /// `#[tokio::test]` has one.
     pub async fn new() -> Result<Self> {
         Self::with_seed(0).await
     }
@@ -68,8 +70,12 @@ impl TestKit {
     /// A fresh kit whose ids and pauses follow from a seed.
     ///
     /// # Errors
-    /// Never in practice: a store in memory can be read.
+    /// As [`TestKit::new`].
     pub async fn with_seed(seed: u64) -> Result<Self> {
+        if Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread {
+            let why = "a test kit needs a runtime with one thread: use #[tokio::test] without a flavor".to_owned();
+            return Err(Rejection::InvalidArgument { field: "runtime", why }.into());
+        }
         let clock = TestClock::at(START);
         let options = ClientOptions {
             clock: Arc::new(clock.clone()),
@@ -120,7 +126,7 @@ impl TestKit {
             let Some(claimed) = self.client.engine().claim(&shared.wants(1), Span(0)).await?.pop() else {
                 return Ok(attempts);
             };
-            run_one(&shared, claimed).await;
+            run_one(&shared, Taken::new(&shared, claimed)).await;
         }
         Err(Error::Internal(format!("there was still work after {ROUNDS_MAX} attempts")).into())
     }

@@ -21,8 +21,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub(crate) use attempt::run_one;
-pub(crate) use running::Shared;
+pub(crate) use attempt::{Taken, run_one};
+pub(crate) use running::{Shared, Stage};
 
 /// Executions that a worker runs at the same time unless it is told otherwise.
 const CONCURRENCY_DEFAULT: usize = 16;
@@ -35,8 +35,8 @@ const GRACE_DEFAULT: Span = Span::seconds(30);
 /// - Leases are renewed at half their time, apart from the handlers. When one is lost nevertheless,
 ///   [`Context::cancelled`] fires and what the handler returns is not reported.
 /// - A handler that panics fails its attempt with the category `panic`.
-/// - Work of a kind that has no handler here fails its attempt with the category `no_handler`. The retry policy decides
-///   what follows, so work that arrives before the new version of a program survives its roll-out.
+/// - Work of a kind that has no handler here fails its attempt with the category `no_handler`, and its retry policy
+///   decides what follows. Let programs with different handlers take their work from different lanes.
 ///
 /// Handlers share the threads of the tokio runtime with the heartbeat: run blocking code with
 /// `tokio::task::spawn_blocking`.
@@ -168,7 +168,7 @@ impl Worker {
     }
 
     /// Runs until a signal, then drains: takes no more work, waits for running handlers for the grace period, stops the
-    /// rest and reports them as failed with the category `shutdown`, which is retried.
+    /// rest and gives their executions back. Another worker starts them again; no retry is used up.
     ///
     /// # Errors
     /// A wrong argument of the worker, or a failure of the store that does not pass.
@@ -192,7 +192,11 @@ impl Worker {
                     std::future::pending::<()>().await;
                 }
             };
-            running.run(signal).await
+            let end = running.run(signal).await;
+            if let Err(error) = &end {
+                tracing::error!(%error, "a worker has ended by itself");
+            }
+            end
         });
         Ok(WorkerHandle { stop, task })
     }
@@ -264,6 +268,14 @@ impl WorkerHandle {
     /// What ended the worker before, if it had ended already.
     pub async fn drain(self) -> Result<()> {
         self.stop.send_replace(true);
+        self.ended().await
+    }
+
+    /// Waits until the worker ends by itself: when its client is shut down, or by an error.
+    ///
+    /// # Errors
+    /// What ended the worker, unless its client was shut down.
+    pub async fn ended(self) -> Result<()> {
         match self.task.await {
             Ok(result) => result,
             Err(error) => Err(onward_engine::Error::Internal(format!("the worker's task ended: {error}")).into()),

@@ -199,12 +199,20 @@ impl Engine {
         }
     }
 
-    /// Gives a lease back unused; the execution is ready again at once.
+    /// Gives a lease back; the execution is ready again at once, and neither a retry nor a lost lease is counted.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn unclaim(&self, fence: Fence) -> Result<(), Error> {
-        let unclaim = Command::Unclaim(Unclaim { command: self.command_id(), fence });
+        self.unclaim_with(self.command_id(), fence).await
+    }
+
+    /// Gives a lease back under an id drawn before, so that the call can be repeated.
+    ///
+    /// # Errors
+    /// A refusal, or a failure of the store.
+    pub async fn unclaim_with(&self, command: CommandId, fence: Fence) -> Result<(), Error> {
+        let unclaim = Command::Unclaim(Unclaim { command, fence });
         self.call(fence.execution.partition(), unclaim).await.map(|_| ())
     }
 
@@ -251,16 +259,11 @@ impl Engine {
     }
 
     /// Turns new calls away, answers everything that was accepted, ends the background jobs. The store stays open.
+    /// Whoever calls this a second time waits for the same end.
     pub async fn shutdown(&self) {
         self.shared.stopping.send_replace(true);
         self.shared.board.close();
-        loop {
-            let mut tasks = self.shared.jobs.take();
-            if tasks.is_empty() {
-                return;
-            }
-            while tasks.join_next().await.is_some() {}
-        }
+        self.shared.jobs.join().await;
     }
 
     /// Ends everything where it stands, as a crash would.

@@ -80,7 +80,7 @@ fn store_hint(kind: ErrorKind) -> &'static str {
         ErrorKind::Corrupt => "restore a backup",
         ErrorKind::Newer => "update this program",
         ErrorKind::Foreign => "choose another file",
-        ErrorKind::Unsuitable => "put the file on a local disk",
+        ErrorKind::Unsuitable => "choose a file in an existing directory on a local disk",
         ErrorKind::Invalid => "report this with the program's log",
         ErrorKind::Closed => "restart the program",
     }

@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use onward_core::Span;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinSet;
 
 use futures_util::FutureExt;
@@ -15,12 +15,16 @@ const PAUSE_MAX: Span = Span::seconds(30);
 
 /// Every task of one engine, so that none outlives it.
 #[derive(Debug, Default)]
-pub(crate) struct Jobs(Mutex<JoinSet<()>>);
+pub(crate) struct Jobs {
+    tasks: Mutex<JoinSet<()>>,
+    /// Held by whoever waits for the ends, since a set of tasks tells only one.
+    joining: tokio::sync::Mutex<()>,
+}
 
 impl Jobs {
     /// Runs a task with the engine.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut set = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut set = self.lock();
         while set.try_join_next().is_some() {}
         set.spawn(task);
     }
@@ -48,12 +52,17 @@ impl Jobs {
 
     /// Ends every task where it stands.
     pub(crate) fn abort(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.lock().abort_all();
     }
 
-    /// Takes the tasks out, to wait for their ends.
-    pub(crate) fn take(&self) -> JoinSet<()> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Waits until every task has ended. The tasks stay where they are: whoever stops waiting ends none of them.
+    pub(crate) async fn join(&self) {
+        let _turn = self.joining.lock().await;
+        while poll_fn(|context| self.lock().poll_join_next(context)).await.is_some() {}
+    }
+
+    fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,7 +84,7 @@ mod tests {
             let run = counted.fetch_add(1, Ordering::Relaxed);
             async move { assert!(run >= 2, "the first two runs break") }
         });
-        while jobs.take().join_next().await.is_some() {}
+        jobs.join().await;
         assert_eq!((runs.load(Ordering::Relaxed), restarts.load(Ordering::Relaxed)), (3, 2));
     }
 }

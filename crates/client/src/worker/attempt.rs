@@ -1,23 +1,39 @@
 //! One attempt from lease to report: find the handler, run it, report how it ended unless the lease is lost.
 
+use super::Shared;
+use super::leases::HeldLease;
+use super::report::{self, End};
 use super::running::Stage;
-use super::{Shared, report};
 use crate::{Context, handler};
-use onward_core::{Category, Claimed, Failure, Payload};
+use onward_core::{Category, Claimed, Failure};
 use tokio::sync::watch;
 use tracing::Instrument;
 
+/// Work whose lease is renewed from now on.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    claimed: Claimed,
+    lease: HeldLease,
+}
+
+impl Taken {
+    pub(crate) fn new(shared: &Shared, claimed: Claimed) -> Self {
+        let lease = shared.leases.take(&claimed, shared.ttl());
+        Self { claimed, lease }
+    }
+}
+
 /// Runs an execution and, while that brings more work, the next ones.
-pub(crate) async fn run(shared: std::sync::Arc<Shared>, claimed: Claimed) {
-    let mut next = Some(claimed);
-    while let Some(claimed) = next {
-        let (execution, attempt) = (claimed.fence.execution, claimed.fence.attempt + 1);
-        let span = tracing::info_span!("attempt", %execution, kind = %claimed.kind, attempt);
-        next = run_one(&shared, claimed).instrument(span).await;
+pub(crate) async fn run(shared: std::sync::Arc<Shared>, taken: Taken) {
+    let mut next = Some(taken);
+    while let Some(taken) = next {
+        let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt + 1);
+        let span = tracing::info_span!("attempt", %execution, kind = %taken.claimed.kind, attempt);
+        next = run_one(&shared, taken).instrument(span).await;
         if shared.stage() != Stage::Working
-            && let Some(claimed) = next.take()
+            && let Some(unused) = next.take()
         {
-            give_back(&shared, &claimed).await;
+            give_back(&shared, &unused.claimed).await;
         }
     }
 }
@@ -31,42 +47,34 @@ async fn give_back(shared: &Shared, claimed: &Claimed) {
 }
 
 /// Runs one execution; the answer is the next one, if the report brought one along.
-pub(crate) async fn run_one(shared: &Shared, claimed: Claimed) -> Option<Claimed> {
-    let lease = shared.leases.take(&claimed, shared.ttl());
+pub(crate) async fn run_one(shared: &Shared, taken: Taken) -> Option<Taken> {
+    let Taken { claimed, lease } = taken;
     let fence = claimed.fence;
     let end = handle(shared, claimed, lease.lost().clone()).await;
     if lease.is_lost() {
         tracing::info!("the lease was lost; the end of this attempt is not reported");
         return None;
     }
-    match end {
-        Ok(result) => {
-            tracing::debug!("succeeded");
-            report::success(shared, &lease, fence, result, shared.refills()).await
-        }
-        Err(failure) => {
+    match &end {
+        End::Success(_) => tracing::debug!("succeeded"),
+        End::Failed(failure) => {
             tracing::debug!(category = failure.category.as_str(), message = &*failure.message, "failed");
-            report::failure(shared, &lease, fence, failure).await;
-            None
         }
+        End::Stopped => tracing::info!("stopped before it ended; somebody else goes on"),
     }
+    report::end(shared, &lease, fence, end).await
 }
 
-async fn handle(shared: &Shared, claimed: Claimed, lost: watch::Receiver<bool>) -> Result<Payload, Failure> {
+async fn handle(shared: &Shared, claimed: Claimed, lost: watch::Receiver<bool>) -> End {
     let Some(handler) = shared.handlers.get(&claimed.kind) else {
         let message = format!("worker {} has no handler for {}", shared.name(), claimed.kind);
-        return Err(Failure::new(category("no_handler"), &message));
+        let category = Category::new("no_handler").unwrap_or_else(|_| Category::transient());
+        return End::Failed(Failure::new(category, &message));
     };
-    let ctx = Context::new(shared.client.clone(), &claimed, lost);
+    let ctx = Context::new(shared.client.clone(), &claimed, lost, shared.watch_stage());
     tokio::select! {
         biased;
-        end = handler::call(handler, ctx, claimed.input) => end,
-        () = shared.reaches(Stage::Stopping) => {
-            Err(Failure::new(category("shutdown"), "the worker stopped before the handler ended"))
-        }
+        end = handler::call(handler, ctx, claimed.input) => end.map_or_else(End::Failed, End::Success),
+        () = shared.reaches(Stage::Stopping) => End::Stopped,
     }
-}
-
-fn category(name: &str) -> Category {
-    Category::new(name).unwrap_or_else(|_| Category::transient())
 }

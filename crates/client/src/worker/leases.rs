@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Leases {
     held: Arc<Mutex<BTreeMap<LeaseId, Held>>>,
-    /// Told when the first lease is taken, since until then nobody watches the time.
+    /// Told of every lease that is taken: the one that must be renewed first may be new.
     taken: Arc<Notify>,
 }
 
@@ -61,16 +61,12 @@ impl Leases {
         let (id, expires_at) = (claimed.fence.lease, claimed.expires_at);
         let renew_at = expires_at - Span(ttl.0 / 2);
         let held = Held { fence: claimed.fence, expires_at, renew_at, renewing: false, lost };
-        let mut all = self.lock();
-        all.insert(id, held);
-        if all.len() == 1 {
-            self.taken.notify_one();
-        }
-        drop(all);
+        self.lock().insert(id, held);
+        self.taken.notify_one();
         HeldLease { leases: self.clone(), id, lost: watching }
     }
 
-    /// Waits until a first lease is taken.
+    /// Waits until a lease is taken.
     pub(crate) async fn taken(&self) {
         self.taken.notified().await;
     }

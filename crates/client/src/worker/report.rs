@@ -1,49 +1,60 @@
 //! How the end of an attempt is reported: with one id, again and again while the lease is held.
 
 use super::Shared;
+use super::attempt::Taken;
 use super::leases::HeldLease;
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Rejection, Span};
-use onward_engine::Error;
+use futures_util::future::join;
+use onward_core::{Category, CommandId, Failure, Fence, Payload, Rejection, Span};
+use onward_engine::{Engine, Error};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
 const PAUSE_FIRST: Span = Span(50);
 const PAUSE_MAX: Span = Span::seconds(2);
+/// How often a report is repeated that broke something inside the engine. The first repeat nearly always helps; one that
+/// breaks it every time must not go on for ever under a lease that is renewed meanwhile.
+const BROKEN_MAX: u32 = 5;
 
-/// Reports success. With `refill` the next execution is asked for in the same breath, since a slot becomes free.
-pub(crate) async fn success(
-    shared: &Shared,
-    lease: &HeldLease,
-    fence: Fence,
-    result: Payload,
-    refill: bool,
-) -> Option<Claimed> {
+/// How an attempt ended.
+#[derive(Debug, Clone)]
+pub(crate) enum End {
+    /// With a result.
+    Success(Payload),
+    /// With an error.
+    Failed(Failure),
+    /// By the worker, which stops: another one starts over, and no retry is used up.
+    Stopped,
+}
+
+impl End {
+    async fn send(&self, engine: &Engine, command: CommandId, fence: Fence) -> Result<(), Error> {
+        match self {
+            Self::Success(result) => engine.complete_with(command, fence, result.clone()).await,
+            Self::Failed(failure) => engine.fail_with(command, fence, failure.clone()).await.map(|_| ()),
+            Self::Stopped => engine.unclaim_with(command, fence).await,
+        }
+    }
+}
+
+/// Reports an end. After a success the next execution is asked for in the same breath, since a slot becomes free.
+pub(crate) async fn end(shared: &Shared, lease: &HeldLease, fence: Fence, end: End) -> Option<Taken> {
     let engine = shared.client.engine();
     let command = engine.command_id();
-    let (first, next) = if refill {
-        let wants = shared.wants(1);
-        let (first, next) = futures_util::future::join(
-            engine.complete_with(command, fence, result.clone()),
-            engine.claim(&wants, Span(0)),
-        )
-        .await;
-        // A claim that failed is made again by whoever waits for work.
-        (first, next.unwrap_or_default().into_iter().next())
+    let (first, next) = if matches!(end, End::Success(_)) && shared.refills() {
+        join(end.send(engine, command, fence), next(shared)).await
     } else {
-        (engine.complete_with(command, fence, result.clone()).await, None)
+        (end.send(engine, command, fence).await, None)
     };
     if let Err(error) = first {
-        insist(shared, lease, fence, command, Ok(result), error).await;
+        insist(shared, lease, fence, command, end, error).await;
     }
     next
 }
 
-/// Reports a failure.
-pub(crate) async fn failure(shared: &Shared, lease: &HeldLease, fence: Fence, failure: Failure) {
-    let engine = shared.client.engine();
-    let command = engine.command_id();
-    if let Err(error) = engine.fail_with(command, fence, failure.clone()).await {
-        insist(shared, lease, fence, command, Err(failure), error).await;
-    }
+/// The next execution if there is one. Its lease is renewed from now on, however long the report before it takes.
+async fn next(shared: &Shared) -> Option<Taken> {
+    let claimed = shared.client.engine().claim(&shared.wants(1), Span(0)).await;
+    // A claim that failed is made again by whoever waits for work.
+    claimed.unwrap_or_default().pop().map(|claimed| Taken::new(shared, claimed))
 }
 
 /// Repeats a report that was not accepted, for as long as that may help.
@@ -52,23 +63,25 @@ async fn insist(
     lease: &HeldLease,
     fence: Fence,
     mut command: CommandId,
-    mut end: Result<Payload, Failure>,
+    mut end: End,
     mut error: Error,
 ) {
     let engine = shared.client.engine();
     let execution = fence.execution;
-    let mut pause = PAUSE_FIRST;
+    let (mut pause, mut broken) = (PAUSE_FIRST, 0);
     loop {
+        broken += u32::from(matches!(error, Error::Internal(_)));
+        let may_pass = error.is_temporary() || (1..=BROKEN_MAX).contains(&broken);
         match &error {
-            Error::Refused(Rejection::InvalidArgument { .. }) if end.is_ok() => {
+            Error::Refused(Rejection::InvalidArgument { .. }) if matches!(end, End::Success(_)) => {
                 // The result itself is refused, and so it would be after another attempt.
-                end = Err(Failure::new(Category::permanent(), &format!("the result is refused: {error}")));
+                end = End::Failed(Failure::new(Category::permanent(), &format!("the result is refused: {error}")));
                 command = engine.command_id();
             }
             Error::Refused(refusal) => {
                 return tracing::info!(%execution, %refusal, "the attempt is over; its end is not reported");
             }
-            error if lease.is_lost() || !error.is_temporary() || *error == Error::ShuttingDown => {
+            error if lease.is_lost() || !may_pass || *error == Error::ShuttingDown => {
                 return tracing::warn!(%execution, %error, "the end of an attempt could not be reported");
             }
             error => {
@@ -77,11 +90,7 @@ async fn insist(
                 pause = Span(pause.0 * 2).min(PAUSE_MAX);
             }
         }
-        let answer = match &end {
-            Ok(result) => engine.complete_with(command, fence, result.clone()).await,
-            Err(failure) => engine.fail_with(command, fence, failure.clone()).await.map(|_| ()),
-        };
-        match answer {
+        match end.send(engine, command, fence).await {
             Ok(()) => return,
             Err(again) => error = again,
         }

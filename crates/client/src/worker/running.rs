@@ -1,7 +1,8 @@
 //! A worker while it runs: keeps its slots filled, and empties them when it is told to stop.
 
+use super::attempt::{self, Taken};
+use super::heartbeat;
 use super::leases::Leases;
-use super::{attempt, heartbeat};
 use crate::handler::Handler;
 use crate::{Client, Result};
 use futures_util::future::BoxFuture;
@@ -84,6 +85,10 @@ impl Shared {
         *self.stage.borrow()
     }
 
+    pub(crate) fn watch_stage(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
+    }
+
     /// Waits until the worker has come to a stage.
     pub(crate) async fn reaches(&self, stage: Stage) {
         // The sender lives as long as this, so there is no error.
@@ -142,7 +147,8 @@ impl Running {
             match answer {
                 Ok(claimed) => self.start(claimed),
                 Err(Error::ShuttingDown) => return Ok(()),
-                Err(error) if error.is_temporary() => {
+                // Something that broke inside the engine has been mended by it; a worker that ended would not be.
+                Err(error) if error.is_temporary() || matches!(error, Error::Internal(_)) => {
                     tracing::warn!(%error, "no work could be claimed; trying again");
                     self.pause = Span(self.pause.0 * 2).clamp(CLAIM_PAUSE_FIRST, CLAIM_PAUSE_MAX);
                 }
@@ -170,7 +176,8 @@ impl Running {
     fn start(&mut self, claimed: Vec<Claimed>) {
         self.pause = Span(0);
         for work in claimed {
-            self.slots.spawn(attempt::run(self.shared.clone(), work));
+            let taken = Taken::new(&self.shared, work);
+            self.slots.spawn(attempt::run(self.shared.clone(), taken));
         }
     }
 

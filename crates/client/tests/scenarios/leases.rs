@@ -92,4 +92,27 @@ on_every_store! {
         worker.drain().await.unwrap();
         assert_eq!(world.get(id).await, done, "the first attempt came back and changed nothing");
     }
+    async fn leases_are_renewed_beside_a_handler_that_has_lost_its_own(world: held) {
+        let client = &world.client;
+        let (stage, mut said) = Stage::new();
+        let (handler, go_on) = (stage.clone(), stage.go_on.clone());
+        let worker =
+            Worker::new(client).on("wait", move |ctx, (): ()| handler.clone().wait(ctx)).lease(LEASE).start().unwrap();
+        let id = client.submit("wait", &()).await.unwrap().id;
+        assert_eq!(said.recv().await, Some(1));
+        // The first attempt loses its lease and does not care.
+        world.advance(Span::seconds(11));
+        assert_eq!(said.recv().await, Some(2));
+        let mut expires_at = world.get(id).await.lease_expires_at.unwrap();
+        for _ in 0..4 {
+            world.advance(Span::seconds(5));
+            world.until(id, |found| found.lease_expires_at > Some(expires_at)).await;
+            expires_at = expires_at + Span::seconds(5);
+            heard(client, id).await;
+        }
+        go_on.notify_waiters();
+        let done = world.until_state(id, PublicState::Completed).await;
+        assert_eq!((done.attempts, done.reclaims), (2, 1), "20 s under a lease of 10 s");
+        worker.drain().await.unwrap();
+    }
 }

@@ -1,7 +1,8 @@
 //! Stopping: a worker drains, stops what does not end in time, and gives back what it has not begun.
 
 use crate::world::on_every_store;
-use onward::{Backoff, Context, Failed, PublicState, RetryPolicy, Span, Worker};
+use onward::{Context, Failed, PublicState, RetryPolicy, Span, Worker};
+use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -47,28 +48,54 @@ on_every_store! {
         assert_eq!((left.state, left.attempts), (PublicState::Waiting, 0));
     }
 
-    async fn a_handler_that_outlasts_the_grace_is_stopped_and_retried_elsewhere(world: held) {
+    async fn a_handler_that_outlasts_the_grace_is_stopped_and_run_again_elsewhere(world: held) {
         let client = &world.client;
         let (handler, mut gate) = gated();
         let first = Worker::new(client).on("wait", handler.clone()).grace(Duration::from_secs(5)).start().unwrap();
-        let backoff = Backoff::Fixed { delay: Span(0), jitter: false };
-        let policy = RetryPolicy { max_retries: 1, backoff, ..RetryPolicy::default() };
-        let id = client.submit("wait", &()).retry(policy).await.unwrap().id;
+        let id = client.submit("wait", &()).retry(RetryPolicy::never()).await.unwrap().id;
         gate.said.recv().await.unwrap();
         let draining = tokio::spawn(first.drain());
         turns().await;
         world.advance(Span::seconds(5));
         draining.await.unwrap().unwrap();
         let found = world.get(id).await;
-        let failure = found.failure.unwrap();
-        assert_eq!((found.state, found.attempts), (PublicState::Waiting, 1));
-        assert_eq!((failure.category.as_str(), found.reclaims), ("shutdown", 0), "nobody waits for its lease");
+        assert_eq!((found.state, found.attempts), (PublicState::Waiting, 1), "a stop costs no retry");
+        assert_eq!((found.failure, found.reclaims), (None, 0), "nobody waits for its lease");
         let second = Worker::new(client).on("wait", handler).start().unwrap();
         gate.said.recv().await.unwrap();
         gate.go_on.notify_waiters();
         world.until_state(id, PublicState::Completed).await;
         assert_eq!(client.result::<u32>(id).await.unwrap(), Some(2));
         second.drain().await.unwrap();
+    }
+
+    async fn a_handler_hears_that_its_worker_drains(world: held) {
+        let client = &world.client;
+        let (started, mut said) = mpsc::unbounded_channel();
+        let handler = move |ctx: Context, (): ()| {
+            let started = started.clone();
+            async move {
+                started.send(ctx.is_draining()).unwrap();
+                ctx.draining().await;
+                Ok::<_, Failed>(ctx.is_draining())
+            }
+        };
+        let worker = Worker::new(client).on("long", handler).start().unwrap();
+        let id = client.submit("long", &()).await.unwrap().id;
+        assert_eq!(said.recv().await, Some(false));
+        worker.drain().await.unwrap();
+        assert_eq!(client.result::<bool>(id).await.unwrap(), Some(true), "it broke off in good order");
+    }
+
+    async fn everybody_who_shuts_down_waits_for_the_same_end(world: held) {
+        let client = &world.client;
+        let submits: Vec<_> = (0..20).map(|n| tokio::spawn(client.submit("work", &n).into_future())).collect();
+        turns().await;
+        let (one, other) = futures_util::future::join(client.shutdown(), client.shutdown()).await;
+        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+        for submit in submits {
+            assert!(submit.await.unwrap().is_ok(), "what was accepted is answered");
+        }
     }
 
     async fn an_idle_worker_drains_at_once_and_loses_nothing(world: held) {

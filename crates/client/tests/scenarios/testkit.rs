@@ -77,3 +77,10 @@ async fn a_year_of_retries_takes_no_time() {
     kit.run_until_idle(&worker).await.unwrap();
     assert_eq!(kit.client().result::<u32>(id).await.unwrap(), Some(53));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runtime_with_several_threads_is_refused() {
+    let error = TestKit::new().await.unwrap_err();
+    assert_eq!(error.code(), "invalid_argument");
+    assert!(error.to_string().contains("one thread"), "{error}");
+}
