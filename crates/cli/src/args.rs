@@ -1,7 +1,9 @@
 //! What can be typed: commands, options, and the examples in their help.
 
 use crate::bench::BenchArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -67,6 +69,21 @@ pub(crate) struct Cli {
     pub(crate) verbose: u8,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What was typed. The demonstration makes a store of its own, so naming one for it is a mistake; one in the
+    /// environment is meant for the other commands.
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let cli = Self::from_arg_matches(matches)?;
+        let typed = |matches: &ArgMatches| matches.value_source("store") == Some(ValueSource::CommandLine);
+        let named = typed(matches) || matches.subcommand().is_some_and(|(_, matches)| typed(matches));
+        if named && matches!(cli.command, Command::Demo) {
+            let why = "--store: the demonstration makes a store of its own";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
+        }
+        Ok(cli)
+    }
 }
 
 #[derive(Debug, Subcommand)]

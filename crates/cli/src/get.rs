@@ -2,10 +2,10 @@
 
 use crate::args::GetArgs;
 use crate::problem::{Exit, Problem};
+use crate::shape::Fields;
 use crate::submit::parse;
 use crate::{output, shape};
 use onward::{Address, Client, ClientOptions, ExecutionId, Rejection};
-use serde_json::{Map, Value};
 
 pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&args.id)?;
@@ -14,21 +14,21 @@ pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit,
     client.shutdown().await?;
     let fields = found?;
     if json {
-        output::print(&Value::Object(fields).to_string());
+        output::print(&shape::text(&fields));
     } else {
         output::print(&shape::lines(&fields));
     }
     Ok(Exit::Success)
 }
 
-async fn find(client: &Client, id: ExecutionId) -> Result<Map<String, Value>, onward::Error> {
+async fn find(client: &Client, id: ExecutionId) -> Result<Fields, onward::Error> {
     let Some(description) = client.get(id).await? else {
         return Err(Rejection::ExecutionNotFound(id).into());
     };
     let mut fields = shape::object(&description);
     for (name, payload) in [("input", client.input(id).await?), ("result", client.output(id).await?)] {
         if let Some(payload) = payload {
-            fields.insert(name.to_owned(), shape::payload(&payload));
+            fields.insert(name.to_owned(), shape::payload(payload));
         }
     }
     Ok(fields)

@@ -14,8 +14,8 @@ mod time;
 mod worker;
 
 use args::{Cli, Command};
+use clap::CommandFactory;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use problem::{Exit, Problem};
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::command().try_get_matches().and_then(|matches| Cli::of(&matches)) {
         Ok(cli) => cli,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             let help = error.render();
@@ -46,9 +46,12 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Problem::system("no threads could be started", &error).report(json),
     };
-    match runtime.block_on(run(cli)) {
-        Ok(exit) => exit.into(),
-        Err(problem) => problem.report(json),
+    match (runtime.block_on(run(cli)), output::lost()) {
+        (Ok(_), Some(why)) => {
+            Problem::System { what: "the answer cannot be written", why: why.to_owned() }.report(json)
+        }
+        (Ok(exit), None) => exit.into(),
+        (Err(problem), _) => problem.report(json),
     }
 }
 

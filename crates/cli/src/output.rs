@@ -1,12 +1,26 @@
 //! How things are printed: to a pipe that may be closed, in colour where a person looks, and logs on request.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 use tracing_subscriber::EnvFilter;
 
-/// Prints a text and a line end. A reader that has gone away is no reason to fail.
+/// Why something could not be printed, the first time it happened.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Prints a text and a line end. A reader that has gone away is no reason to fail, and anything else is one.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _closed = writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()).is_err();
+    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            LOST.get_or_init(|| error.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// Why a part of the answer could not be printed, if so.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// The same, to standard error.

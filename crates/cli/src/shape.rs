@@ -2,13 +2,29 @@
 
 use crate::time::show;
 use onward::{Description, Millis, Payload};
-use serde_json::{Map, Value, json};
+use onward_core::Json;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The longest value that is shown whole in text.
 const VALUE_CHARS_MAX: usize = 400;
 
+/// The fields of an execution by name.
+pub(crate) type Fields = BTreeMap<String, Field>;
+
+/// What a field holds.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Field {
+    /// Something that this program says.
+    Said(Value),
+    /// JSON that somebody else wrote, shown exactly as it was written.
+    Written(Json),
+}
+
 /// An execution as a JSON object; what is not known is left out.
-pub(crate) fn object(of: &Description) -> Map<String, Value> {
+pub(crate) fn object(of: &Description) -> Fields {
     let time = |at: Option<Millis>| at.map(|at| json!(show(at)));
     let fields = [
         ("id", Some(json!(of.id))),
@@ -31,25 +47,33 @@ pub(crate) fn object(of: &Description) -> Map<String, Value> {
         ("requires", (!of.requires.is_empty()).then(|| json!(of.requires))),
         ("tags", (!of.tags.is_empty()).then(|| json!(of.tags))),
     ];
-    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Field::Said(value?)))).collect()
 }
 
-/// A payload as JSON: itself when it is JSON, else what it is and how long.
-pub(crate) fn payload(payload: &Payload) -> Value {
-    let described = || json!({ "content_type": payload.content_type(), "bytes": payload.as_bytes().len() });
-    payload.read().unwrap_or_else(|_| described())
+/// A payload: itself when it is JSON, else what it is and how long.
+pub(crate) fn payload(payload: Payload) -> Field {
+    match payload {
+        Payload::Json(json) => Field::Written(json),
+        other => Field::Said(json!({ "content_type": other.content_type(), "bytes": other.as_bytes().len() })),
+    }
+}
+
+/// Anything as JSON text. It does not pass through a [`Value`], which would round long numbers and drop repeated names.
+pub(crate) fn text<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Fields as aligned lines; a long value is cut, since a person looks at it.
-pub(crate) fn lines(fields: &Map<String, Value>) -> String {
+pub(crate) fn lines(fields: &Fields) -> String {
     let width = fields.keys().map(String::len).max().unwrap_or(0);
     fields.iter().map(|(name, value)| format!("{name:width$}  {}\n", short(value))).collect()
 }
 
-fn short(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+fn short(field: &Field) -> String {
+    let text = match field {
+        Field::Said(Value::String(text)) => text.clone(),
+        Field::Said(other) => other.to_string(),
+        Field::Written(json) => json.as_str().to_owned(),
     };
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{}... ({} bytes; see all with --json)", &text[..end], text.len()),

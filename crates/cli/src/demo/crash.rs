@@ -25,7 +25,9 @@ pub(super) async fn killed(play: &mut Play) -> Result<(), Problem> {
     let killed_at = SystemClock.now();
     play.show.say(&format!("kill -9 {pid}"));
     let state = play.client.get(id).await?.map(|found| found.state);
-    play.show.check(state == Some(PublicState::Active), "the execution is still active, and nobody works on it");
+    // On a machine that is slow enough its lease has run out meanwhile.
+    let unfinished = matches!(state, Some(PublicState::Active | PublicState::Waiting));
+    play.show.check(unfinished, "the execution is not finished, and nobody works on it");
 
     let rescuer = Worker::new(&play.client).lanes([LANE]).name("rescuer").on("hold", rescue).start()?;
     let result: String = play.client.wait(id, PATIENCE).await?;
@@ -38,7 +40,7 @@ pub(super) async fn killed(play: &mut Play) -> Result<(), Problem> {
         took.0 as f64 / 1e3,
         done.attempts
     );
-    play.show.check((done.attempts, done.reclaims, by) == (2, 1, "rescuer"), &text);
+    play.show.check(done.attempts > 1 && done.reclaims > 0 && by == "rescuer", &text);
     Ok(())
 }
 

@@ -23,7 +23,7 @@ fn work_is_submitted_shown_and_listed() {
 
     let long = place.submit(&["long", "--lane", "gpu", "--input", &format!("\"{}\"", "ä".repeat(1_000))]);
     let text = place.run(&["get", &long]).out;
-    assert!(text.contains(&format!("{}... (2000 bytes; see all with --json)", "ä".repeat(400))), "{text}");
+    assert!(text.contains(&format!("{}... (2002 bytes; see all with --json)", "ä".repeat(400))), "{text}");
 
     let listed = place.json(&["ls", "--kind", "train"]);
     assert_eq!((&listed["scanned"], &listed["executions"][0]["id"]), (&json!(2), &json!(id)));
@@ -136,4 +136,26 @@ fn the_options_of_the_program_can_stand_anywhere() {
     assert!(place.path("other.db").exists() && !place.db().exists());
     let loud = place.run(&["-vv", "--store", &store, "ls"]);
     assert!(loud.exit == 0 && loud.out.contains("1 shown"), "{}", loud.err);
+}
+
+#[test]
+fn json_is_shown_exactly_as_it_was_given() {
+    let place = Place::new();
+    let input = r#"{"n":123456789012345678901234567890,"b":2.50,"a":1,"a":2}"#;
+    let id = place.submit(&["echo", "--input", input]);
+    for args in [&["--json", "get", &id][..], &["get", &id][..]] {
+        let shown = place.run(args).out;
+        assert!(shown.contains(input), "{shown}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let place = Place::new();
+    place.submit(&["echo"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ran = place.command(&["ls"]).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(5));
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(said.starts_with("error[system]: the answer cannot be written"), "{said}");
 }

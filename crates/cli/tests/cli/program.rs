@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Long enough that only a test that hangs notices.
@@ -115,7 +115,11 @@ impl Process {
 
     /// The next line, or nothing at the end.
     pub(crate) fn line(&self) -> Option<String> {
-        self.lines.recv_timeout(HANG).ok()
+        match self.lines.recv_timeout(HANG) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("it says nothing more and does not end"),
+        }
     }
 
     /// Kills it at once, as `kill -9` does, and answers what it had still said.
@@ -123,14 +127,13 @@ impl Process {
         self.child.kill().unwrap();
         let status = self.child.wait().unwrap();
         assert_eq!(status.code(), None, "it was killed, not ended");
-        std::iter::from_fn(|| self.lines.recv_timeout(HANG).ok()).collect()
+        std::iter::from_fn(|| self.line()).collect()
     }
 
     /// Waits for its end.
     pub(crate) fn ends(mut self) -> i32 {
         // Its input stays open meanwhile, since some commands end with it.
-        let rest = std::iter::from_fn(|| self.lines.recv_timeout(HANG).ok());
-        rest.for_each(drop);
+        while self.line().is_some() {}
         self.child.wait().unwrap().code().unwrap()
     }
 }
