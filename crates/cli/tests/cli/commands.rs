@@ -23,7 +23,7 @@ fn work_is_submitted_shown_and_listed() {
 
     let long = place.submit(&["long", "--lane", "gpu", "--input", &format!("\"{}\"", "ä".repeat(1_000))]);
     let text = place.run(&["get", &long]).out;
-    assert!(text.contains(&format!("{}... (2002 bytes; see all with --json)", "ä".repeat(400))), "{text}");
+    assert!(text.contains(&format!("\"{}... (2002 bytes; see all with --json)", "ä".repeat(399))), "{text}");
 
     let listed = place.json(&["ls", "--kind", "train"]);
     assert_eq!((&listed["scanned"], &listed["executions"][0]["id"]), (&json!(2), &json!(id)));
