@@ -1,14 +1,10 @@
 //! What callers see when the store fails, loses its answers, fills up or stands still.
 
 use async_trait::async_trait;
-use futures_util::stream::BoxStream;
 use onward_core::{Class, Kind, Lane, Name, Namespace, Payload, Span, TagKey, TagValue, When, WorkerName};
 use onward_engine::clock::{Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
-use onward_store::{
-    Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Outcome,
-    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, memory::Memory,
-};
+use onward_store::{Around, Batch, Cursor, Error, ErrorKind, Layer, Outcome, Result, Store, memory::Memory};
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
@@ -24,27 +20,22 @@ enum Weather {
     Full,
 }
 
-/// A memory store with weather, and with a gate that holds commits back.
+/// Weather around a store, and a gate that holds commits back.
 #[derive(Debug)]
 struct Moody {
-    inner: Memory,
     weather: watch::Sender<Weather>,
     gate: Semaphore,
 }
 
 #[async_trait]
-impl Store for Moody {
-    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        self.inner.load(partition, keys).await
-    }
-
-    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+impl Layer for Moody {
+    async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         let _pass = self.gate.acquire().await;
         let weather = *self.weather.borrow();
         match weather {
-            Weather::Fine => self.inner.commit(group).await,
+            Weather::Fine => inner.commit(group).await,
             Weather::AnswerLost => {
-                self.inner.commit(group).await?;
+                inner.commit(group).await?;
                 self.weather.send_replace(Weather::Fine);
                 Err(Error::new(ErrorKind::Unavailable, "the connection broke"))
             }
@@ -52,55 +43,11 @@ impl Store for Moody {
             Weather::Full => Err(Error::new(ErrorKind::Full, "no room is left").unwritten()),
         }
     }
-
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        self.inner.scan(index, partitions, range, limit).await
-    }
-
-    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
-        self.inner.count(index, partitions, cap).await
-    }
-
-    async fn due(&self, partitions: &Partitions, from: u64, until: u64, limit: usize) -> Result<Vec<Found>> {
-        self.inner.due(partitions, from, until, limit).await
-    }
-
-    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.inner.read_log(partition, log, after, limit).await
-    }
-
-    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
-        self.inner.read_feed(after, limit).await
-    }
-
-    fn watch(&self) -> BoxStream<'static, Wake> {
-        self.inner.watch()
-    }
-
-    fn home(&self) -> watch::Receiver<Home> {
-        self.inner.home()
-    }
-
-    fn meta(&self) -> Meta {
-        self.inner.meta()
-    }
-
-    async fn health(&self) -> Result<Health> {
-        self.inner.health().await
-    }
-
-    fn stats(&self) -> Stats {
-        self.inner.stats()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.inner.close().await
-    }
 }
 
 struct Stage {
     clock: TestClock,
-    store: Arc<Moody>,
+    store: Arc<Around<Moody>>,
     engine: Engine,
 }
 
@@ -108,7 +55,8 @@ async fn stage(partitions: u16, scope: Option<Scope>) -> Stage {
     let clock = TestClock::at(onward_core::Millis(1_700_000_000_000));
     let store_clock = clock.clone();
     let inner = Memory::new(partitions, Arc::new(move || store_clock.now().0), 1);
-    let store = Arc::new(Moody { inner, weather: watch::Sender::new(Weather::Fine), gate: Semaphore::new(1_000) });
+    let moody = Moody { weather: watch::Sender::new(Weather::Fine), gate: Semaphore::new(1_000) };
+    let store = Arc::new(Around::new(Arc::new(inner), moody));
     let options = Options { clock: Arc::new(clock.clone()), scope, ..Options::default() };
     let engine = Engine::start(store.clone(), options).await.expect("the engine starts");
     Stage { clock, store, engine }
@@ -142,13 +90,13 @@ async fn ends<T: Send + 'static>(stage: &Stage, call: impl Future<Output = T> + 
 #[tokio::test]
 async fn a_lost_answer_is_asked_for_again_and_nothing_happens_twice() {
     let stage = stage(4, None).await;
-    stage.store.weather.send_replace(Weather::AnswerLost);
+    stage.store.layer().weather.send_replace(Weather::AnswerLost);
     let engine = stage.engine.clone();
     let submitted = ends(&stage, async move { engine.submit(work()).await }).await.expect("accepted");
     assert!(submitted.created, "the repeat finds itself");
     let claimed = stage.engine.claim(&worker(), Span(0)).await.expect("answered");
     assert_eq!(claimed.len(), 1, "one execution, not two");
-    stage.store.weather.send_replace(Weather::AnswerLost);
+    stage.store.layer().weather.send_replace(Weather::AnswerLost);
     let (engine, fence) = (stage.engine.clone(), claimed[0].fence);
     ends(&stage, async move { engine.complete(fence, Payload::null()).await }).await.expect("completed");
     assert_eq!(stage.engine.metrics().unknown_outcomes, 2);
@@ -159,14 +107,14 @@ async fn a_lost_answer_is_asked_for_again_and_nothing_happens_twice() {
 #[tokio::test]
 async fn a_store_that_is_away_is_waited_for_until_the_deadline() {
     let stage = stage(4, None).await;
-    stage.store.weather.send_replace(Weather::Away);
+    stage.store.layer().weather.send_replace(Weather::Away);
     let engine = stage.engine.clone();
     let error = ends(&stage, async move { engine.submit(work()).await }).await.expect_err("given up");
     assert_eq!(error.code(), "store_unavailable");
     let engine = stage.engine.clone();
     let call = tokio::spawn(async move { engine.submit(work()).await });
     tokio::task::yield_now().await;
-    stage.store.weather.send_replace(Weather::Fine);
+    stage.store.layer().weather.send_replace(Weather::Fine);
     ends(&stage, async move { call.await.expect("ends") }).await.expect("accepted once the store is back");
     assert_eq!(stage.engine.claim(&worker(), Span(0)).await.expect("answered").len(), 1);
 }
@@ -174,9 +122,9 @@ async fn a_store_that_is_away_is_waited_for_until_the_deadline() {
 #[tokio::test]
 async fn a_full_store_refuses_at_once_and_heals() {
     let stage = stage(4, None).await;
-    stage.store.weather.send_replace(Weather::Full);
+    stage.store.layer().weather.send_replace(Weather::Full);
     assert_eq!(stage.engine.submit(work()).await.expect_err("refused").code(), "store_full");
-    stage.store.weather.send_replace(Weather::Fine);
+    stage.store.layer().weather.send_replace(Weather::Fine);
     stage.engine.submit(work()).await.expect("accepted");
 }
 
@@ -185,7 +133,7 @@ async fn an_overloaded_partition_turns_new_work_away_but_takes_completions() {
     let stage = stage(1, None).await;
     stage.engine.submit(work()).await.expect("accepted");
     let held = stage.engine.claim(&worker(), Span(0)).await.expect("answered").remove(0);
-    let closed = stage.store.gate.acquire_many(1_000).await.expect("the gate closes");
+    let closed = stage.store.layer().gate.acquire_many(1_000).await.expect("the gate closes");
     let calls: Vec<_> = (0..6_000)
         .map(|_| {
             let engine = stage.engine.clone();

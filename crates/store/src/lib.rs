@@ -15,6 +15,7 @@
 //! 6. A committed answer means durable, to the level that [`Store::health`] reports.
 //! 7. The window is compared with the store's own clock inside the commit.
 
+mod around;
 mod batch;
 mod check;
 mod clock;
@@ -32,6 +33,7 @@ pub mod memory;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+pub use around::{Around, Layer};
 pub use batch::{Append, Batch, Outcome, Trim, Wake, Window};
 pub use clock::system_clock;
 pub use error::{Error, ErrorKind, Result};

@@ -1,94 +1,42 @@
 //! Trouble with the store: reports are repeated under the same id while the lease is held.
 
 use async_trait::async_trait;
-use futures_util::stream::BoxStream;
 use onward::engine::clock::Clock;
 use onward::store::memory::Memory;
-use onward::store::{
-    Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
-    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, system_clock,
-};
+use onward::store::{Around, Batch, Error, ErrorKind, Layer, Outcome, Result, Store, system_clock};
 use onward::testing::TestClock;
 use onward::{Client, ClientOptions, Context, Failed, PublicState, Span, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-/// A store in memory whose disk can be full.
+/// A disk that can be full.
 #[derive(Debug)]
 struct Filling {
-    inner: Memory,
     /// Commits that still fail.
     full_for: AtomicU32,
 }
 
 #[async_trait]
-impl Store for Filling {
-    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        self.inner.load(partition, keys).await
-    }
-
-    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+impl Layer for Filling {
+    async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         let left = self.full_for.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         if left.is_ok() {
             return Err(Error::new(ErrorKind::Full, "the disk is full").unwritten());
         }
-        self.inner.commit(group).await
-    }
-
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        self.inner.scan(index, partitions, range, limit).await
-    }
-
-    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
-        self.inner.count(index, partitions, cap).await
-    }
-
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
-        self.inner.due(partitions, from, until, limit).await
-    }
-
-    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.inner.read_log(partition, log, after, limit).await
-    }
-
-    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
-        self.inner.read_feed(after, limit).await
-    }
-
-    fn watch(&self) -> BoxStream<'static, Wake> {
-        self.inner.watch()
-    }
-
-    fn home(&self) -> watch::Receiver<Home> {
-        self.inner.home()
-    }
-
-    fn meta(&self) -> Meta {
-        self.inner.meta()
-    }
-
-    async fn health(&self) -> Result<Health> {
-        self.inner.health().await
-    }
-
-    fn stats(&self) -> Stats {
-        self.inner.stats()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.inner.close().await
+        inner.commit(group).await
     }
 }
 
 #[tokio::test]
 async fn a_disk_that_fills_up_while_a_handler_ends_costs_no_second_attempt() {
-    let store = Arc::new(Filling { inner: Memory::new(8, system_clock(), 1), full_for: AtomicU32::new(0) });
+    let store =
+        Arc::new(Around::new(Arc::new(Memory::new(8, system_clock(), 1)), Filling { full_for: AtomicU32::new(0) }));
     let client = Client::on_store(store.clone(), ClientOptions::default()).await.unwrap();
     for failing in [false, true] {
         let disk = store.clone();
         let fill = move |ctx: Context, (): ()| {
-            disk.full_for.store(3, Ordering::SeqCst);
+            disk.layer().full_for.store(3, Ordering::SeqCst);
             async move { if failing { Err(Failed::permanent("in vain")) } else { Ok(ctx.attempt()) } }
         };
         let worker = Worker::new(&client).on("fill", fill).start().unwrap();
@@ -105,7 +53,7 @@ async fn a_disk_that_fills_up_while_a_handler_ends_costs_no_second_attempt() {
         .await;
         let expected = if failing { PublicState::Failed } else { PublicState::Completed };
         assert_eq!((done.state, done.attempts, done.reclaims), (expected, 1, 0));
-        assert_eq!(store.full_for.load(Ordering::SeqCst), 0, "the disk was full three times");
+        assert_eq!(store.layer().full_for.load(Ordering::SeqCst), 0, "the disk was full three times");
         worker.drain().await.unwrap();
     }
 }
@@ -115,7 +63,7 @@ async fn a_handler_is_told_of_its_lost_lease_even_when_the_store_is_away() {
     let clock = TestClock::at(onward::Millis(1_800_000_000_000));
     let held = clock.clone();
     let inner = Memory::new(8, Arc::new(move || held.now().0), 1);
-    let store = Arc::new(Filling { inner, full_for: AtomicU32::new(0) });
+    let store = Arc::new(Around::new(Arc::new(inner), Filling { full_for: AtomicU32::new(0) }));
     let options = ClientOptions { clock: Arc::new(clock.clone()), ..ClientOptions::default() };
     let client = Client::on_store(store.clone(), options).await.unwrap();
     let (said, mut hears) = mpsc::unbounded_channel();
@@ -134,11 +82,11 @@ async fn a_handler_is_told_of_its_lost_lease_even_when_the_store_is_away() {
     let id = client.submit("wait", &()).await.unwrap().id;
     crate::world::within(async {
         assert_eq!(hears.recv().await, Some("started"));
-        store.full_for.store(u32::MAX, Ordering::SeqCst);
+        store.layer().full_for.store(u32::MAX, Ordering::SeqCst);
         clock.advance(Span::seconds(30));
         assert_eq!(hears.recv().await, Some("cancelled"));
         assert_eq!(client.get(id).await.unwrap().unwrap().state, PublicState::Active, "the store knows nothing of it");
-        store.full_for.store(0, Ordering::SeqCst);
+        store.layer().full_for.store(0, Ordering::SeqCst);
         // The engine looks at the lease again after a pause.
         while client.get(id).await.unwrap().unwrap().state == PublicState::Active {
             clock.advance(Span(100));

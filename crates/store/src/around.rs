@@ -1,0 +1,97 @@
+//! A store with a layer around its commits: for benchmarks that watch them and tests that disturb them.
+
+use crate::{
+    Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome, Page,
+    Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+};
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use std::fmt::Debug;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What stands between a caller and the commits of a store.
+#[async_trait]
+pub trait Layer: Debug + Send + Sync + 'static {
+    /// Commits a group, in whatever way it likes.
+    async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>>;
+}
+
+/// A store whose commits go through a layer; everything else goes straight to the store inside.
+#[derive(Debug)]
+pub struct Around<L> {
+    inner: Arc<dyn Store>,
+    layer: L,
+}
+
+impl<L: Layer> Around<L> {
+    /// Puts a layer around a store.
+    pub fn new(inner: Arc<dyn Store>, layer: L) -> Self {
+        Self { inner, layer }
+    }
+
+    /// The layer.
+    pub fn layer(&self) -> &L {
+        &self.layer
+    }
+
+    /// The store inside.
+    pub fn inner(&self) -> &Arc<dyn Store> {
+        &self.inner
+    }
+}
+
+#[async_trait]
+impl<L: Layer> Store for Around<L> {
+    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        self.inner.load(partition, keys).await
+    }
+
+    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        self.layer.commit(&*self.inner, group).await
+    }
+
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        self.inner.scan(index, partitions, range, limit).await
+    }
+
+    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        self.inner.count(index, partitions, cap).await
+    }
+
+    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        self.inner.due(partitions, from, until, limit).await
+    }
+
+    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.inner.read_log(partition, log, after, limit).await
+    }
+
+    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        self.inner.read_feed(after, limit).await
+    }
+
+    fn watch(&self) -> BoxStream<'static, Wake> {
+        self.inner.watch()
+    }
+
+    fn home(&self) -> watch::Receiver<Home> {
+        self.inner.home()
+    }
+
+    fn meta(&self) -> Meta {
+        self.inner.meta()
+    }
+
+    async fn health(&self) -> Result<Health> {
+        self.inner.health().await
+    }
+
+    fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.inner.close().await
+    }
+}
