@@ -4,7 +4,7 @@
 //! mark. The end of the input ends the process, so that none outlives the benchmark that started it.
 
 use super::measure::{Stopwatch, Tally};
-use super::work::{self, PATIENCE};
+use super::work::{self, NEVER, PATIENCE};
 use super::{Error, load, site, system};
 use onward_core::{Claimed, Fence, Lane, Span};
 use onward_engine::clock::{Clock, SystemClock};
@@ -181,7 +181,7 @@ async fn act(engine: &Engine, ask: Ask) -> Result<Answer, Error> {
             Ok(Answer::Tally(load::lifecycles(engine, &work::name(&lane), callers, amount).await?))
         }
         Ask::Submit { lane, amount } => submit(engine, &work::name(&lane), amount).await,
-        Ask::Claims { lane, amount } => claims(engine, &work::name(&lane), amount).await,
+        Ask::Claims { lane, amount } => Ok(Answer::Tally(claims(engine, &work::name(&lane), amount).await)),
         Ask::Hold { lane, amount, lease_ms } => hold(engine, &work::name(&lane), amount, Span(lease_ms)).await,
         Ask::Take { lane, amount } => {
             for claimed in take(engine, &work::patient(&work::name(&lane)), amount).await? {
@@ -200,17 +200,25 @@ async fn submit(engine: &Engine, lane: &Lane, amount: usize) -> Result<Answer, E
     Ok(Answer::Done)
 }
 
-async fn claims(engine: &Engine, lane: &Lane, amount: usize) -> Result<Answer, Error> {
-    let mut tally = Tally { tried: amount, done: amount, ..Tally::default() };
+/// Claims and completes one at a time. The first failure ends it, or an empty lane would be waited for again and
+/// again; what is left counts as tried in vain.
+async fn claims(engine: &Engine, lane: &Lane, amount: usize) -> Tally {
+    let mut tally = Tally { tried: amount, ..Tally::default() };
     let whole = Stopwatch::start();
-    for _ in 0..amount {
-        let watch = Stopwatch::start();
-        let claimed = work::one(engine.claim(&work::patient(lane), PATIENCE).await?)?;
-        tally.claims.push(watch.millis());
-        engine.complete(claimed.fence, work::result()).await?;
-    }
+    let all = async {
+        while tally.done < amount {
+            let watch = Stopwatch::start();
+            let claimed = work::one(engine.claim(&work::patient(lane), PATIENCE).await?)?;
+            tally.claims.push(watch.millis());
+            engine.complete(claimed.fence, work::result()).await?;
+            tally.done += 1;
+        }
+        Ok::<(), Error>(())
+    };
+    tally.failure = all.await.err().map(|error| error.to_string());
+    tally.claims.resize(amount, NEVER);
     tally.seconds = whole.elapsed().as_secs_f64();
-    Ok(Answer::Tally(tally))
+    tally
 }
 
 /// Claims exactly so many, waiting for them as long as it takes within reason.
@@ -238,4 +246,25 @@ async fn hold(engine: &Engine, lane: &Lane, amount: usize, lease: Span) -> Resul
         }
     });
     Ok(Answer::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Site;
+
+    #[tokio::test]
+    async fn claims_count_what_they_got_and_what_they_did_not() {
+        let fresh = Site::new("memory:").unwrap().fresh().await.unwrap();
+        let (engine, lane) =
+            (Engine::start(fresh.store.clone(), Options::default()).await.unwrap(), work::name("bench"));
+        submit(&engine, &lane, 3).await.unwrap();
+        let good = claims(&engine, &lane, 3).await;
+        assert_eq!((good.tried, good.done, good.claims.len(), &good.failure), (3, 3, 3, &None));
+        assert!(good.claims.iter().all(|took| *took < NEVER));
+        engine.shutdown().await;
+        let bad = claims(&engine, &lane, 3).await;
+        assert_eq!((bad.tried, bad.done, bad.claims), (3, 0, vec![NEVER; 3]));
+        assert!(bad.failure.is_some());
+    }
 }

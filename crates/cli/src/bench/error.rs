@@ -13,8 +13,10 @@ pub(crate) enum Error {
     #[error("{0}")]
     Option(String),
     /// Too much of the work failed for the figures to mean anything.
-    #[error("the run is void: only {:.1} % of the work succeeded; first failure: {first}", .ratio * 100.0)]
+    #[error("the run is void: in one round {side} did only {:.1} % of its work; first failure: {first}", .ratio * 100.0)]
     Void {
+        /// Whose work it was.
+        side: String,
         /// The part that succeeded.
         ratio: f64,
         /// Why the first failure happened.

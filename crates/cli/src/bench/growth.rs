@@ -10,6 +10,7 @@ use std::path::Path;
 
 const GROWN: usize = 0;
 const EMPTY: usize = 1;
+const NAMES: [&str; 2] = ["the engine on the grown store", "the engine on the empty store"];
 
 /// Claims taken one at a time in each turn from the lane with waiting work.
 const CLAIMS_PER_TURN: usize = 100;
@@ -19,6 +20,10 @@ const MEMORY_MIB_MAX: f64 = 300.0;
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("growth", site.url());
     let files = [site.shared_file()?, site.shared_file()?];
+    let turns = size.rounds * size.turns;
+    if size.waiting < turns {
+        return Err(Error::Option(format!("--waiting is at least {turns} here, one for each turn of each round")));
+    }
     let amount = lifecycle::amount(site, size, &work::name(seed::LANES[0])).await?;
     grow(&files[GROWN], size).await?;
     let watch = Stopwatch::start();
@@ -26,15 +31,15 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let start = watch.millis();
     let mut children = [grown, Child::start(&files[EMPTY]).await?];
     let first = first_answer(&mut children[GROWN]).await?;
-    let per_round = CLAIMS_PER_TURN.min((size.waiting / size.rounds / size.turns).max(1));
-    for child in &mut children {
+    let per_turn = CLAIMS_PER_TURN.min(size.waiting / turns);
+    for (child, name) in children.iter_mut().zip(NAMES) {
         let ask = Ask::Lifecycles { lane: lane(0), callers: size.callers, amount: size.callers * WARM_UP };
-        report.count(&child.tally(&ask).await?);
+        report.count(name, &child.tally(&ask).await?);
     }
     let mut found = Found::default();
     for round in 1..=size.rounds {
         progress(&format!("growth, round {round} of {}", size.rounds));
-        found.round(&mut children, size, amount, per_round, &mut report).await?;
+        found.round(&mut children, size, amount, per_turn, &mut report).await?;
     }
     let Answer::Memory(memory) = children[GROWN].ask(&Ask::Memory).await? else {
         return Err(Error::Child("did not say how much memory it has".to_owned()));
@@ -62,8 +67,9 @@ async fn grow(file: &Path, size: &Size) -> Result<(), Error> {
 
 async fn first_answer(child: &mut Child) -> Result<f64, Error> {
     let watch = Stopwatch::start();
-    child.tally(&Ask::Lifecycles { lane: lane(0), callers: 1, amount: 1 }).await?;
-    Ok(watch.millis())
+    let tally = child.tally(&Ask::Lifecycles { lane: lane(0), callers: 1, amount: 1 }).await?;
+    let took = watch.millis();
+    tally.failure.map_or(Ok(took), |why| Err(Error::Broken(format!("the first lifecycle failed: {why}"))))
 }
 
 /// The figures of both stores, round by round.
@@ -104,7 +110,9 @@ impl Found {
         self.rates.add(sums.iter().map(Tally::rate).collect());
         self.served.add(sums.iter().map(p99).collect());
         self.backlog.add(claimed.iter().map(p99).collect());
-        sums.iter().chain(&claimed).for_each(|tally| report.count(tally));
+        for tallies in [&sums, &claimed] {
+            tallies.iter().zip(NAMES).for_each(|(tally, name)| report.count(name, tally));
+        }
         Ok(())
     }
 

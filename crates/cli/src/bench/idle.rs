@@ -34,7 +34,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let seconds = watch.elapsed().as_secs_f64();
     let (after, processor) = (fresh.store.stats(), system::processor_seconds()? - processor);
     let still = parked.iter().filter(|task| !task.is_finished()).count();
-    report.count(&Tally { tried: LANES, done: still, ..Tally::default() });
+    report.count("parked workers", &Tally { tried: LANES, done: still, ..Tally::default() });
     report.figure("watched", seconds, "s");
     report.figure("delayed executions ahead", size.idle_delayed as f64, "");
     report.at_most("rows written", (after.rows - before.rows) as f64, 0.0, "rows");

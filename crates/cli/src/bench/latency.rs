@@ -1,7 +1,7 @@
 //! From submit to running on a parked worker, one at a time, against one commit of the same rows.
 
 use super::capture::{self, Captured};
-use super::measure::{Stopwatch, Tally, percentile, sorted};
+use super::measure::{Stopwatch, percentile, sorted};
 use super::report::Report;
 use super::site::Fresh;
 use super::work::{self, PATIENCE};
@@ -14,6 +14,7 @@ use onward_store::Store;
 /// Samples before each measurement.
 const WARM_UP: usize = 20;
 
+/// One at a time there is no reason for a failure, so the first one ends the scenario and there is no success ratio.
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("latency", site.url());
     let lane: Lane = work::name("bench");
@@ -23,7 +24,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     for round in 1..=size.rounds {
         progress(&format!("latency, round {round} of {}", size.rounds));
         let (engine, raw) = (site.fresh().await?, site.fresh().await?);
-        let samples = take(&engine, &raw, &captured, &lane, &mut report).await?;
+        let samples = take(&engine, &raw, &captured, &lane).await?;
         handed_off += samples.handed_off;
         let percentiles = [(&samples.engine, 0.5), (&samples.engine, 0.99), (&samples.raw, 0.5), (&samples.raw, 0.99)];
         for (values, (samples, part)) in figures.iter_mut().zip(percentiles) {
@@ -50,13 +51,7 @@ struct Samples {
 }
 
 /// Takes samples of both sides in turns; what completes them is not measured.
-async fn take(
-    engine: &Fresh,
-    raw: &Fresh,
-    captured: &Captured,
-    lane: &Lane,
-    report: &mut Report,
-) -> Result<Samples, Error> {
+async fn take(engine: &Fresh, raw: &Fresh, captured: &Captured, lane: &Lane) -> Result<Samples, Error> {
     let running = Engine::start(engine.store.clone(), Options::default()).await?;
     raw::commit(&*raw.store, captured.first.clone()).await?;
     for _ in 0..captured.first.len() {
@@ -74,8 +69,6 @@ async fn take(
     let warm_up = WARM_UP as u64;
     samples.handed_off = (running.metrics().hand_offs - before).saturating_sub(warm_up);
     running.shutdown().await;
-    let taken = captured.lifecycles.len() * 2;
-    report.count(&Tally { tried: taken, done: taken, ..Tally::default() });
     Ok(samples)
 }
 

@@ -37,7 +37,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         progress(&format!("leases, round {round} of {}", size.rounds));
         let sums = take_turns(&mut sides, size.turns, amount).await?;
         seconds += sums[HOLDING].seconds;
-        sums.iter().for_each(|sum| report.count(sum));
+        report.count("the engine without leases", &sums[FREE]);
+        report.count("the engine beside held leases", &sums[HOLDING]);
         rounds.add(sums.iter().map(Tally::rate).collect());
     }
     let renewals = holders.renewed.load(Ordering::Relaxed) as f64 / seconds;

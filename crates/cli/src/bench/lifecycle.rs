@@ -16,6 +16,7 @@ pub(crate) const WARM_UP: usize = 8;
 const ENGINE: usize = 0;
 const RAW: usize = 1;
 const LEAN: usize = 2;
+const NAMES: [&str; 3] = ["engine", "raw", "lean raw"];
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("lifecycle", site.url());
@@ -23,7 +24,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let amount = amount(site, size, &lane).await?;
     let warm_up = size.callers * WARM_UP;
     let captured = Arc::new(capture::lifecycles(warm_up + amount * size.turns, &lane).await?);
-    let (mut rounds, mut groups, mut processor) = (Rounds::default(), Rounds::default(), Rounds::default());
+    let (mut rounds, mut groups) = (Rounds::default(), Rounds::default());
+    let (mut processor, mut rows) = (Rounds::default(), Rounds::default());
     for round in 1..=size.rounds {
         progress(&format!("lifecycle, round {round} of {}", size.rounds));
         let mut sides: Vec<Box<dyn Side>> = vec![
@@ -32,18 +34,20 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
             Box::new(LeanSide::start(site.fresh().await?, size.callers, warm_up).await?),
         ];
         let sums = take_turns(&mut sides, size.turns, amount).await?;
-        sums.iter().for_each(|sum| report.count(sum));
+        sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
         rounds.add(sums.iter().map(Tally::rate).collect());
         processor.add(sums.iter().map(Tally::processor_each).collect());
+        rows.add(sums.iter().map(Tally::rows_each).collect());
         groups.add(sums.iter().map(Tally::batches_per_group).collect());
         end_all(sides).await?;
     }
     report.figure("callers", size.callers as f64, "");
-    report.spread("engine", &rounds.side(ENGINE), "lifecycles/s");
-    report.spread("raw", &rounds.side(RAW), "lifecycles/s");
-    report.spread("lean raw", &rounds.side(LEAN), "lifecycles/s");
-    for (side, name) in [(ENGINE, "engine"), (RAW, "raw"), (LEAN, "lean raw")] {
+    for (side, name) in NAMES.into_iter().enumerate() {
+        report.spread(name, &rounds.side(side), "lifecycles/s");
+    }
+    for (side, name) in NAMES.into_iter().enumerate() {
         report.spread(&format!("{name}, processor"), &processor.side(side), "µs/lifecycle");
+        report.spread(&format!("{name}, rows"), &rows.side(side), "rows/lifecycle");
         report.spread(&format!("{name}, batches made durable together"), &groups.side(side), "");
     }
     let over_raw = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");

@@ -4,7 +4,7 @@ use super::Error;
 use super::measure::{Meter, Stopwatch, Tally};
 use super::side::Side;
 use super::site::Fresh;
-use super::work::{self, PATIENCE};
+use super::work::{self, NEVER, PATIENCE};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use onward_core::Lane;
@@ -56,21 +56,39 @@ async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {
     let (wants, new, result) = (work::patient(&lane), work::execution(&lane), work::result());
     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
         tally.tried += 1;
+        let mut took = NEVER;
         let lifecycle = async {
             engine.submit(new.clone()).await?;
             let watch = Stopwatch::start();
             let claimed = work::one(engine.claim(&wants, PATIENCE).await?)?;
-            let took = watch.millis();
+            took = watch.millis();
             engine.complete(claimed.fence, result.clone()).await?;
-            Ok::<f64, Error>(took)
+            Ok::<(), Error>(())
         };
-        match lifecycle.await {
-            Ok(took) => {
-                tally.done += 1;
-                tally.claims.push(took);
-            }
+        let ended = lifecycle.await;
+        tally.claims.push(took);
+        match ended {
+            Ok(()) => tally.done += 1,
             Err(error) => tally.failure = tally.failure.or(Some(error.to_string())),
         }
     }
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Site;
+
+    #[tokio::test]
+    async fn claims_that_never_came_are_the_worst_ones() {
+        let (fresh, lane) = (Site::new("memory:").unwrap().fresh().await.unwrap(), work::name("bench"));
+        let mut side = EngineSide::start(fresh, &lane, 2, 4).await.unwrap();
+        let good = side.run(4).await.unwrap();
+        assert_eq!((good.tried, good.done, good.claims.len()), (4, 4, 4));
+        side.engine.shutdown().await;
+        let bad = side.run(4).await.unwrap();
+        assert_eq!((bad.tried, bad.done, bad.claims), (4, 0, vec![NEVER; 4]));
+        assert!(bad.failure.is_some());
+    }
 }

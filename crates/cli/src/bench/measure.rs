@@ -75,6 +75,8 @@ pub(crate) struct Tally {
     /// Groups that the store made durable meanwhile, and the batches in them.
     pub(crate) groups: u64,
     pub(crate) batches: u64,
+    /// Rows that the store wrote meanwhile.
+    pub(crate) rows: u64,
     /// Time that the process spent on processors meanwhile, in seconds.
     pub(crate) processor: f64,
     /// Why the first failure happened.
@@ -99,8 +101,19 @@ impl Tally {
         self.claims.extend(other.claims);
         self.groups += other.groups;
         self.batches += other.batches;
+        self.rows += other.rows;
         self.processor += other.processor;
         self.failure = self.failure.take().or(other.failure);
+    }
+
+    /// The part of the work that succeeded; where nothing was tried, nothing failed.
+    pub(crate) fn success(&self) -> f64 {
+        if self.tried == 0 { 1.0 } else { self.done as f64 / self.tried as f64 }
+    }
+
+    /// Rows written for each piece of work.
+    pub(crate) fn rows_each(&self) -> f64 {
+        self.rows as f64 / self.done.max(1) as f64
     }
 
     /// Batches that were made durable together.
@@ -119,7 +132,7 @@ impl Tally {
     }
 }
 
-/// What a piece of work takes: time, processors, and groups of the store.
+/// What a piece of work takes: time, processors, and groups and rows of the store.
 #[derive(Debug)]
 pub(crate) struct Meter {
     store: Arc<dyn Store>,
@@ -141,6 +154,7 @@ impl Meter {
             seconds: self.watch.elapsed().as_secs_f64(),
             groups: after.groups - self.before.groups,
             batches: after.batches - self.before.batches,
+            rows: after.rows - self.before.rows,
             processor: system::processor_seconds()? - self.processor,
             ..tally
         })
@@ -163,9 +177,10 @@ mod tests {
     fn tallies_add_up() {
         let mut sum = Tally::default();
         for failure in [None, Some("first".to_owned()), Some("second".to_owned())] {
-            sum.add(Tally { tried: 3, done: 2, seconds: 0.5, claims: vec![1.0], failure, ..Tally::default() });
+            sum.add(Tally { tried: 3, done: 2, seconds: 0.5, claims: vec![1.0], rows: 8, failure, ..Tally::default() });
         }
-        assert_eq!((sum.tried, sum.done, sum.claims.len()), (9, 6, 3));
+        assert_eq!((sum.tried, sum.done, sum.claims.len(), sum.rows_each()), (9, 6, 3, 4.0));
+        assert_eq!((sum.success(), Tally::default().success()), (6.0 / 9.0, 1.0));
         assert_eq!((sum.rate(), sum.failure.as_deref()), (4.0, Some("first")));
     }
 }

@@ -3,6 +3,7 @@
 //! Absolute numbers say more about a machine than about a program, so every bar is a ratio to a raw figure taken in
 //! the same run, in turns, as the median of several rounds; only promises about time itself are absolute.
 
+mod all;
 mod capture;
 mod child;
 mod error;
@@ -30,6 +31,7 @@ mod timers;
 mod work;
 
 use crate::output;
+use all::All;
 pub(crate) use error::Error;
 use report::Report;
 use site::Site;
@@ -87,21 +89,11 @@ pub(crate) enum Scenario {
     Child,
 }
 
-const EACH: [Scenario; 8] = [
-    Scenario::Lifecycle,
-    Scenario::Submit,
-    Scenario::Latency,
-    Scenario::Timers,
-    Scenario::Recovery,
-    Scenario::Leases,
-    Scenario::Growth,
-    Scenario::Idle,
-];
-
 /// Measures and prints; the answer is whether all bars are met.
 ///
 /// # Errors
-/// When a scenario cannot be run on this store, or when so much failed that its figures are void.
+/// When a scenario cannot be run on this store, or when so much failed that its figures are void. Of all scenarios
+/// the others are measured and printed before that.
 pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<bool, Error> {
     if args.scenario == Scenario::Child {
         return child::serve(store_url).await.map(|()| true);
@@ -113,18 +105,9 @@ pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<
         output::print(&if json { report.json().to_string() } else { report.text() });
         return Ok(report.all_met());
     }
-    let mut reports = Vec::new();
-    for scenario in EACH {
-        progress(&format!("{} ({} of {})", scenario.name(), reports.len() + 1, EACH.len()));
-        let report = measure(scenario, &site, &size).await?;
-        if !json {
-            output::print_error(&report.text());
-        }
-        reports.push(report);
-    }
-    let all = if json { report::all_json(store_url, &reports).to_string() } else { report::bars_table(&reports) };
-    output::print(&all);
-    Ok(reports.iter().all(Report::all_met))
+    let all = All::measure(&site, &size, json).await;
+    output::print(&if json { all.json().to_string() } else { all.text() });
+    all.verdict()
 }
 
 async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report, Error> {

@@ -1,7 +1,7 @@
 //! How soon the work of a killed process can be claimed again, whoever else is alive.
 
 use super::child::{self, Ask, Child};
-use super::measure::{Stopwatch, Tally, sorted};
+use super::measure::{Stopwatch, sorted};
 use super::report::Report;
 use super::{Error, Site, Size, progress, site, work};
 use onward_core::{Lane, Span};
@@ -16,6 +16,7 @@ const HOME_DIES: f64 = 10_000.0;
 
 const LANE: &str = "bench";
 
+/// Work that does not come back is a broken promise that ends the scenario, so there is no success ratio.
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("recovery", site.url());
     let files = [site.shared_file()?, site.shared_file()?, site.shared_file()?];
@@ -38,7 +39,6 @@ fn judge(report: &mut Report, name: &str, trials: &[f64], limit: f64) {
     report.list(&format!("{name}, each"), &sorted(trials), "ms");
     let worst = trials.iter().copied().fold(0.0, f64::max);
     report.at_most(&format!("{name}, to claimed again"), worst, limit, "ms");
-    report.count(&Tally { tried: trials.len(), done: trials.len(), ..Tally::default() });
 }
 
 /// A worker's process is killed while the home of the partitions lives elsewhere.

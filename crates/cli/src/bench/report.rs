@@ -3,12 +3,12 @@
 use super::Error;
 use super::measure::{Spread, Tally};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Below this part of successes the figures mean nothing.
+/// When a side of a round succeeds with less than this part of its work, the figures mean nothing.
 const SUCCESS_MIN: f64 = 0.95;
-const SUCCESS: &str = "success";
+const SUCCESS: &str = "lowest success";
 
 /// What one scenario found.
 #[derive(Debug, Default)]
@@ -17,8 +17,15 @@ pub(crate) struct Report {
     pub(crate) store: String,
     figures: Vec<(String, Value, &'static str)>,
     bars: Vec<Bar>,
-    tried: usize,
-    done: usize,
+    /// The side of a round that succeeded least; nothing where a failure ends the scenario.
+    worst: Option<Success>,
+}
+
+/// How much of its work one side of one round did.
+#[derive(Debug)]
+struct Success {
+    side: String,
+    ratio: f64,
     failure: Option<String>,
 }
 
@@ -74,26 +81,34 @@ impl Report {
         self.bars.push(Bar { name: name.to_owned(), value, limit, ok, at_least, unit });
     }
 
-    /// Counts work towards the success ratio.
-    pub(crate) fn count(&mut self, tally: &Tally) {
-        self.tried += tally.tried;
-        self.done += tally.done;
-        self.failure = self.failure.take().or_else(|| tally.failure.clone());
+    /// Takes note of what one side did in one round. Each is judged by itself, since the work of the other sides and
+    /// rounds would hide its failures.
+    pub(crate) fn count(&mut self, side: &str, tally: &Tally) {
+        let ratio = tally.success();
+        if self.worst.as_ref().is_none_or(|worst| ratio < worst.ratio) {
+            self.worst = Some(Success { side: side.to_owned(), ratio, failure: tally.failure.clone() });
+        }
     }
 
-    /// The part of all work that succeeded.
-    pub(crate) fn success_ratio(&self) -> f64 {
-        if self.tried == 0 { 1.0 } else { self.done as f64 / self.tried as f64 }
+    /// The part of its work that the worst side of the worst round did; nothing where a failure ends the scenario.
+    pub(crate) fn success_ratio(&self) -> Option<f64> {
+        self.worst.as_ref().map(|worst| worst.ratio)
     }
 
     /// Declares a run void in which too much failed.
     pub(crate) fn finish(self) -> Result<Self, Error> {
-        let ratio = self.success_ratio();
-        if ratio < SUCCESS_MIN {
-            let first = self.failure.unwrap_or_else(|| "work was left undone".to_owned());
-            return Err(Error::Void { ratio, first });
+        match self.worst {
+            Some(Success { side, ratio, failure }) if ratio < SUCCESS_MIN => {
+                let first = failure.unwrap_or_else(|| "work was left undone".to_owned());
+                Err(Error::Void { side, ratio, first })
+            }
+            worst => Ok(Self { worst, ..self }),
         }
-        Ok(self)
+    }
+
+    /// The bars under names that tell them from those of other scenarios.
+    pub(crate) fn named_bars(&self) -> impl Iterator<Item = Bar> {
+        self.bars.iter().map(|bar| Bar { name: format!("{}: {}", self.scenario, bar.name), ..bar.clone() })
     }
 
     pub(crate) fn all_met(&self) -> bool {
@@ -107,11 +122,11 @@ impl Report {
             "store": self.store,
             "figures": self.figures_json(),
             "bars": self.bars,
-            "success_ratio": round(self.success_ratio()),
+            "success_ratio": self.success_ratio().map(round),
         })
     }
 
-    fn figures_json(&self) -> Value {
+    pub(crate) fn figures_json(&self) -> Value {
         let with_unit = |(name, value, unit): &(String, Value, &str)| {
             let name = if unit.is_empty() { name.clone() } else { format!("{name} ({unit})") };
             (name, value.clone())
@@ -127,26 +142,13 @@ impl Report {
         for (name, value, unit) in &self.figures {
             let _ = writeln!(text, "  {name:width$}  {} {unit}", readable(value));
         }
-        let _ = writeln!(text, "  {SUCCESS:width$}  {:.2} %", self.success_ratio() * 100.0);
+        if let Some(ratio) = self.success_ratio() {
+            let _ = writeln!(text, "  {SUCCESS:width$}  {:.2} %", ratio * 100.0);
+        }
         text.push('\n');
         text.push_str(&bars_table([self]));
         text
     }
-}
-
-/// Several reports as one object.
-pub(crate) fn all_json(store: &str, reports: &[Report]) -> Value {
-    let bars: Vec<Bar> = reports
-        .iter()
-        .flat_map(|report| {
-            let named = |bar: &Bar| Bar { name: format!("{}: {}", report.scenario, bar.name), ..bar.clone() };
-            report.bars.iter().map(named)
-        })
-        .collect();
-    let figures: Map<String, Value> =
-        reports.iter().map(|report| (report.scenario.to_owned(), report.figures_json())).collect();
-    let success = reports.iter().map(Report::success_ratio).fold(1.0, f64::min);
-    json!({ "scenario": "all", "store": store, "figures": figures, "bars": bars, "success_ratio": round(success) })
 }
 
 /// One line for each bar.
@@ -196,7 +198,7 @@ fn number(value: f64) -> String {
 }
 
 /// Keeps JSON readable: more than four digits behind the point is noise.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
@@ -209,7 +211,8 @@ mod tests {
         report.spread("engine", &[100.0, 120.0, 90.0], "/s");
         report.at_least("engine / raw", 0.65, 0.7, "");
         report.at_most("rows of a submit", 4.0, 4.0, "");
-        report.count(&Tally { tried: 100, done: 96, ..Tally::default() });
+        report.count("engine", &Tally { tried: 100, done: 96, ..Tally::default() });
+        report.count("raw", &Tally { tried: 100, done: 100, ..Tally::default() });
         report
     }
 
@@ -221,23 +224,31 @@ mod tests {
         assert_eq!(json["bars"][0], json!({"name": "engine / raw", "value": 0.65, "limit": 0.7, "ok": false}));
         assert_eq!(json["success_ratio"], 0.96);
         assert!(!report().all_met());
-        let all = all_json("memory:", &[report(), report()]);
-        assert_eq!(all["bars"].as_array().map(Vec::len), Some(4));
-        assert_eq!(all["bars"][3]["name"], "lifecycle: rows of a submit");
+        assert_eq!(Report::new("recovery", "memory:").json()["success_ratio"], Value::Null);
     }
 
     #[test]
     fn the_table_names_every_bar() {
         let text = report().text();
-        assert!(text.contains("engine   100 (90.0 to 120) /s"), "{text}");
+        assert!(text.contains("engine          100 (90.0 to 120) /s"), "{text}");
+        assert!(text.contains("lowest success  96.00 %"), "{text}");
         assert!(text.contains("engine / raw") && text.contains("≥ 0.70") && text.contains("NO"), "{text}");
     }
 
     #[test]
-    fn a_run_with_too_many_failures_is_void() {
-        assert!(report().finish().is_ok());
+    fn one_failing_side_makes_the_run_void_however_much_the_others_did() {
+        assert_eq!(report().finish().unwrap().success_ratio(), Some(0.96));
         let mut failing = report();
-        failing.count(&Tally { tried: 10, done: 0, failure: Some("disk".into()), ..Tally::default() });
-        assert!(matches!(failing.finish(), Err(Error::Void { first, .. }) if first == "disk"));
+        failing.count("raw", &Tally { tried: 10, done: 9, failure: Some("disk".into()), ..Tally::default() });
+        failing.count("engine", &Tally { tried: 1_000_000, done: 1_000_000, ..Tally::default() });
+        assert_eq!(failing.success_ratio(), Some(0.9));
+        let Err(Error::Void { side, first, .. }) = failing.finish() else { panic!("90 % are too few") };
+        assert_eq!((side.as_str(), first.as_str()), ("raw", "disk"));
+    }
+
+    #[test]
+    fn where_a_failure_ends_the_scenario_there_is_no_ratio() {
+        let strict = Report::new("recovery", "memory:").finish().unwrap();
+        assert!(strict.success_ratio().is_none() && !strict.text().contains(SUCCESS));
     }
 }

@@ -1,12 +1,14 @@
 //! Where the measured stores live: fresh ones, beside the place that the user named, deleted afterwards.
 
-use super::Error;
+use super::{Error, Scenario};
 use onward_core::limits::PARTITIONS_DEFAULT;
 use onward_store::memory::Memory;
 use onward_store::{Store, sqlite, system_clock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+const PROCESSES: &str = "it runs several processes, so it needs a store that they can share";
 
 /// A place for fresh stores. No store that exists is ever opened.
 #[derive(Debug)]
@@ -52,10 +54,15 @@ impl Site {
         }
     }
 
+    /// Why a scenario cannot be run here; nothing when it can.
+    pub(crate) fn lacks(&self, scenario: Scenario) -> Option<&'static str> {
+        let is_private = matches!(self.place, Place::Memory);
+        (is_private && matches!(scenario, Scenario::Recovery | Scenario::Growth)).then_some(PROCESSES)
+    }
+
     /// The path for a store that several processes open, in a folder of its own.
     pub(crate) fn shared_file(&self) -> Result<PathBuf, Error> {
-        let why = "this scenario runs several processes, so it needs a store that they can share";
-        self.file()?.ok_or_else(|| Error::Url(why.to_owned()))
+        self.file()?.ok_or_else(|| Error::Url(format!("this scenario cannot be run: {PROCESSES}")))
     }
 
     /// The path of a file that does not exist yet; nothing when stores live in memory.

@@ -8,7 +8,8 @@ use onward_core::Span;
 pub(crate) struct Size {
     /// Rounds to take the median of.
     pub(crate) rounds: usize,
-    /// Turns that the sides of a comparison take in each round.
+    /// Turns that the sides of a comparison take in each round: a multiple of two and of three sides, so that each
+    /// goes first equally often.
     pub(crate) turns: usize,
     /// How long each side of a comparison is measured in each round.
     pub(crate) leg_seconds: f64,
@@ -44,7 +45,7 @@ pub(crate) struct Size {
 
 const FULL: Size = Size {
     rounds: 5,
-    turns: 8,
+    turns: 6,
     leg_seconds: 3.0,
     callers: 64,
     submitters: 4,
@@ -68,7 +69,7 @@ const FULL: Size = Size {
 
 const QUICK: Size = Size {
     rounds: 2,
-    turns: 1,
+    turns: 6,
     leg_seconds: 0.05,
     callers: 8,
     submitters: 2,
@@ -154,6 +155,11 @@ mod tests {
         let grown = BenchArgs { scenario: Scenario::Growth, finished: Some(5), waiting: Some(6), ..PLAIN };
         let size = Size::new(&grown).unwrap();
         assert_eq!((size.finished, size.waiting), (5, 6));
+    }
+
+    #[test]
+    fn two_sides_and_three_go_first_equally_often() {
+        assert!([FULL, QUICK].iter().all(|size| size.turns.is_multiple_of(2) && size.turns.is_multiple_of(3)));
     }
 
     #[test]

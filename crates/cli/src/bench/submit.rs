@@ -11,50 +11,41 @@ use futures_util::future::join_all;
 use onward_core::{Class, Command, CommandId, Lane, Millis, Namespace, PartitionId, Policy, Share, Submit, When};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
-use onward_store::{Batch, Stats};
-use std::collections::BTreeMap;
+use onward_store::Batch;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ENGINE: usize = 0;
 const RAW: usize = 1;
+const NAMES: [&str; 2] = ["engine", "raw"];
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("submit", site.url());
     let calls = calls(site, size).await?;
-    let (mut rounds, mut processor) = (Rounds::default(), Rounds::default());
-    let (mut engine_rows, mut raw_rows) = (Vec::new(), Vec::new());
+    let (mut rounds, mut processor, mut rows) = (Rounds::default(), Rounds::default(), Rounds::default());
     for round in 1..=size.rounds {
         progress(&format!("submit, round {round} of {}", size.rounds));
         let engine = EngineSide::start(site.fresh().await?, size).await?;
         let raw = RawSide::start(site.fresh().await?, size).await?;
-        let stores = [engine.fresh.store.clone(), raw.fresh.store.clone()];
-        let before = stores.each_ref().map(|store| store.stats());
         let mut sides: Vec<Box<dyn Side>> = vec![Box::new(engine), Box::new(raw)];
         let sums = take_turns(&mut sides, size.turns, calls).await?;
-        let rows = |at: usize| rows_each(&before[at], &stores[at].stats(), sums[at].done);
-        engine_rows.push(rows(ENGINE));
-        raw_rows.push(rows(RAW));
-        sums.iter().for_each(|sum| report.count(sum));
+        sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
         rounds.add(sums.iter().map(Tally::rate).collect());
         processor.add(sums.iter().map(Tally::processor_each).collect());
+        rows.add(sums.iter().map(Tally::rows_each).collect());
         end_all(sides).await?;
     }
     report.figure("callers", size.submitters as f64, "");
     report.figure("executions in a call", size.per_call as f64, "");
-    report.spread("engine", &rounds.side(ENGINE), "executions/s");
-    report.spread("raw", &rounds.side(RAW), "executions/s");
-    report.spread("engine, processor", &processor.side(ENGINE), "µs/execution");
-    report.spread("raw, processor", &processor.side(RAW), "µs/execution");
-    report.spread("rows, engine", &engine_rows, "rows/execution");
-    report.spread("rows, raw", &raw_rows, "rows/execution");
+    for (side, name) in NAMES.into_iter().enumerate() {
+        report.spread(name, &rounds.side(side), "executions/s");
+        report.spread(&format!("{name}, processor"), &processor.side(side), "µs/execution");
+        report.spread(&format!("{name}, rows"), &rows.side(side), "rows/execution");
+    }
     let ratio = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
     report.at_least("engine / raw", ratio, 0.7, "");
     Ok(report)
-}
-
-fn rows_each(before: &Stats, after: &Stats, executions: usize) -> f64 {
-    (after.rows - before.rows) as f64 / executions.max(1) as f64
 }
 
 /// How many calls fill one turn, found by making some.
@@ -130,10 +121,14 @@ impl RawSide {
         let rows = (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect();
         let chance = Chance::from_os();
         let mut side = Self { fresh, callers: size.submitters, per_call: size.per_call, rows, chance };
-        // The registrations of classes are written in order before anything is written at once.
-        for _ in 0..size.submitters {
+        // Every partition's first submit also registers its class. As long as one has not, two calls at once could
+        // both expect to be the first, and the second would conflict.
+        let (mut calls, mut registered) = (0, BTreeSet::new());
+        while calls < size.submitters || registered.len() < usize::from(partitions) {
             let group = side.group()?;
+            registered.extend(group.iter().map(|batch| batch.partition));
             raw::commit(&*side.fresh.store, group).await?;
+            calls += 1;
         }
         Ok(side)
     }
@@ -182,5 +177,22 @@ pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, part
         share: Share::default(),
         policy: Policy::default(),
         idempotency_key: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_store::{IndexName, Partitions};
+
+    #[tokio::test]
+    async fn raw_starts_with_a_class_in_every_partition() {
+        let args = crate::bench::tests::quick(crate::bench::Scenario::Submit);
+        let size = Size { per_call: 5, submitters: 1, ..Size::new(&args).unwrap() };
+        let fresh = Site::new("memory:").unwrap().fresh().await.unwrap();
+        let (store, partitions) = (fresh.store.clone(), fresh.store.meta().partitions);
+        let _side = RawSide::start(fresh, &size).await.unwrap();
+        let classes = store.count(&IndexName::new("classes"), &Partitions::All, 1_000).await.unwrap();
+        assert_eq!(classes.n, u64::from(partitions));
     }
 }

@@ -13,7 +13,7 @@ use onward_store::{Batch, Store};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How long the last promotion may take before it counts as missing.
+/// How long the last promotion may take before all that have not happened count as missing.
 const GRACE: Span = Span::seconds(20);
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
@@ -22,8 +22,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut lead = size.timers_lead;
     for round in 1..=size.rounds {
         progress(&format!("timers, round {round} of {}", size.rounds));
-        let late = on_engine(site, size, &mut lead).await?;
-        report.count(&Tally { tried: size.timers, done: late.len(), ..Tally::default() });
+        let Lateness { late, missing } = on_engine(site, size, &mut lead).await?;
+        report.count("engine", &Tally { tried: late.len(), done: late.len() - missing, ..Tally::default() });
         let raw = on_store(site, size).await?;
         let percentiles = [(&late, 0.5), (&late, 0.99), (&late, 1.0), (&raw, 0.99)];
         for (values, (samples, part)) in figures.iter_mut().zip(percentiles) {
@@ -49,8 +49,26 @@ fn due(first: Millis, at: usize, size: &Size) -> Millis {
 /// When each execution was promoted, on the clock of due times.
 type Promoted = Arc<Mutex<Vec<(ExecutionId, f64)>>>;
 
-/// How late each promotion was on an engine, in milliseconds.
-async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Vec<f64>, Error> {
+/// How late each promotion was, in milliseconds, those that never happened included.
+#[derive(Debug, PartialEq)]
+struct Lateness {
+    late: Vec<f64>,
+    missing: usize,
+}
+
+impl Lateness {
+    /// What never happened is as late as it was waited for; left out, it would make the percentiles better.
+    fn of(due_times: &BTreeMap<ExecutionId, Millis>, promoted: &[(ExecutionId, f64)], given_up: Millis) -> Self {
+        let promoted: BTreeMap<&ExecutionId, f64> = promoted.iter().rev().map(|(id, at)| (id, *at)).collect();
+        let late =
+            |(id, due): (&ExecutionId, &Millis)| promoted.get(id).copied().unwrap_or(given_up.0 as f64) - due.0 as f64;
+        let missing = due_times.keys().filter(|id| !promoted.contains_key(id)).count();
+        Self { late: due_times.iter().map(late).collect(), missing }
+    }
+}
+
+/// How late each promotion was on an engine.
+async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Lateness, Error> {
     loop {
         let fresh = site.fresh().await?;
         let promoted = Promoted::default();
@@ -58,17 +76,17 @@ async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Vec<f64>
         let store: Arc<dyn Store> = Arc::new(Tap::new(fresh.store.clone(), move |batch| note(&notes, &batch)));
         let engine = Engine::start(store, Options::default()).await?;
         let first = engine.now() + *lead;
+        let given_up = first + size.timers_over + GRACE;
         let due_times = submit_all(&engine, size, first).await?;
         let in_time = engine.now() < first;
         if in_time {
-            await_promotions(&engine, size, first).await;
+            await_promotions(&engine, size, given_up).await;
         }
         engine.shutdown().await;
         fresh.discard().await?;
         if in_time {
             let promoted = promoted.lock().unwrap_or_else(PoisonError::into_inner);
-            let late = |(id, at): &(ExecutionId, f64)| due_times.get(id).map(|due| at - due.0 as f64);
-            return Ok(promoted.iter().filter_map(late).collect());
+            return Ok(Lateness::of(&due_times, &promoted, given_up));
         }
         *lead = Span(lead.0 * 2);
         progress(&format!("submitting took longer than the lead; once more with {lead}"));
@@ -96,8 +114,7 @@ async fn submit_all(engine: &Engine, size: &Size, first: Millis) -> Result<BTree
     Ok(due_times)
 }
 
-async fn await_promotions(engine: &Engine, size: &Size, first: Millis) {
-    let given_up = first + size.timers_over + GRACE;
+async fn await_promotions(engine: &Engine, size: &Size, given_up: Millis) {
     while engine.metrics().delayed_promoter < size.timers as u64 && engine.now() < given_up {
         SystemClock.sleep(Span(20)).await;
     }
@@ -150,4 +167,20 @@ fn promotions(size: &Size, count: usize, first: Millis, partitions: u16) -> Resu
         promotions.push(rows.batch(&chance, &[(Command::Due(Due { key }), time + Span(1))])?);
     }
     Ok((submits, promotions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_happened_is_as_late_as_it_was_waited_for() {
+        let chance = Chance::from_os();
+        let [in_time, twice, never] = [(); 3].map(|()| work::id(&chance, Millis(0), 64));
+        let due_times = BTreeMap::from([(in_time, Millis(100)), (twice, Millis(200)), (never, Millis(300))]);
+        let promoted = [(in_time, 101.5), (twice, 203.0), (twice, 900.0)];
+        let Lateness { late, missing } = Lateness::of(&due_times, &promoted, Millis(300) + GRACE);
+        assert_eq!(sorted(&late), [1.5, 3.0, GRACE.0 as f64]);
+        assert_eq!(missing, 1);
+    }
 }
