@@ -53,12 +53,13 @@ simulated() {
 }
 
 step format "$cargo" fmt --all --check
-step clippy "$cargo" clippy --workspace --all-targets -- -D warnings
-step tests "$cargo" test --workspace --no-fail-fast
+# A lock file that does not fit is a failure: what was tested must be what is built elsewhere.
+step clippy "$cargo" clippy --locked --workspace --all-targets -- -D warnings
+step tests "$cargo" test --locked --workspace --no-fail-fast
 tests_status=$?
-step simulation "$cargo" run -p onward-sim -- --seeds "$seeds"
+step simulation "$cargo" run --locked -p onward-sim -- --seeds "$seeds"
 simulation_status=$?
-step mutants "$cargo" run -p onward-sim -- --mutants --seeds "$mutant_seeds"
+step mutants "$cargo" run --locked -p onward-sim -- --mutants --seeds "$mutant_seeds"
 
 passed=$(tests_counted passed)
 failed=$(tests_counted failed)

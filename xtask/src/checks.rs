@@ -3,6 +3,7 @@
 pub(crate) mod file_length;
 
 mod banned_code;
+mod biased_select;
 mod changelog;
 mod comment_words;
 mod core_dependencies;
@@ -11,6 +12,7 @@ mod direction;
 mod error_codes;
 mod file_sentence;
 mod function_length;
+mod hash_order;
 mod links;
 mod lints;
 mod machine_paths;
@@ -24,6 +26,7 @@ use crate::tree::Tree;
 /// Every check; a new one is a file with a `check` function and a line here.
 pub(crate) const ALL: &[fn(&Tree) -> Vec<Finding>] = &[
     banned_code::check,
+    biased_select::check,
     changelog::check,
     comment_words::check,
     core_dependencies::check,
@@ -33,6 +36,7 @@ pub(crate) const ALL: &[fn(&Tree) -> Vec<Finding>] = &[
     file_length::check,
     file_sentence::check,
     function_length::check,
+    hash_order::check,
     lints::check,
     links::check,
     machine_paths::check,

@@ -7,18 +7,23 @@ use crate::words::find_word;
 const FOLDER: &str = "crates/core/src/";
 
 /// Words that have no place in pure code.
-const WORDS: [&str; 7] = ["async", "await", "SystemTime", "Instant", "rand", "tokio", "futures_util"];
+const WORDS: [&str; 8] = ["async", "await", "SystemTime", "UNIX_EPOCH", "Instant", "rand", "tokio", "futures_util"];
+
+/// Macros that print. A test may: what it shows decides nothing.
+const PRINTS: [&str; 5] = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
 
 /// Modules of the standard library that reach outside.
-const MODULES: [&str; 6] = ["fs", "net", "os", "thread", "process", "env"];
+const MODULES: [&str; 7] = ["fs", "io", "net", "os", "thread", "process", "env"];
 
 /// Impure words and modules in `core`.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, source) in tree.rust().filter(|(file, _)| file.path.starts_with(FOLDER)) {
         let fix = "let the command bring it in; only the engine touches the world";
-        for (number, _, line) in source.code_lines() {
-            for word in WORDS.iter().filter(|word| find_word(line, word).is_some()) {
+        for (number, start, line) in source.code_lines() {
+            let words = WORDS.iter().filter(|word| find_word(line, word).is_some());
+            let is_print = |word: &&&str| find_word(line, word).is_some_and(|at| !source.is_test(start + at));
+            for word in words.chain(PRINTS.iter().filter(is_print)) {
                 findings.push(Finding::new(&file.path, number, format!("`{word}` in core"), fix));
             }
         }
@@ -85,11 +90,20 @@ mod tests {
         assert_eq!(found("\nasync fn a() {}"), ["2:`async` in core"]);
         assert_eq!(found("use std::time::Instant;"), ["1:`Instant` in core"]);
         assert_eq!(found("rand::random()"), ["1:`rand` in core"]);
+        assert_eq!(found("use std::time::UNIX_EPOCH;"), ["1:`UNIX_EPOCH` in core"]);
+    }
+
+    #[test]
+    fn only_tests_print() {
+        assert_eq!(found("fn a() { println!(\"x\") }\nfn b() { eprintln!() }").len(), 2);
+        assert_eq!(found("fn a() { eprintln!(\"x\") }"), ["1:`eprintln!` in core"]);
+        assert!(found("#[cfg(test)]\nmod tests {\n    fn a() { println!(\"x\") }\n}").is_empty());
     }
 
     #[test]
     fn modules_are_found_alone_and_in_groups() {
         assert_eq!(found("use std::fs::File;"), ["1:`std::fs` in core"]);
+        assert_eq!(found("fn a() -> std::io::Result<()> {}"), ["1:`std::io` in core"]);
         assert_eq!(found("use std::{fmt, collections::{BTreeMap}, env};"), ["1:`std::env` in core"]);
         assert_eq!(found("use std::{\n    thread,\n    process::id,\n};").len(), 2);
     }
