@@ -95,7 +95,7 @@ impl Recorder {
         let batches: Arc<Mutex<Vec<Batch>>> = Arc::default();
         let kept = batches.clone();
         let keep = move |batch| kept.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
-        let store: Arc<dyn Store> = Arc::new(Tap::new(memory, keep));
+        let store = Tap::on(memory, keep);
         let engine = Engine::start(store.clone(), Options::default()).await?;
         Ok(Self { engine, store, batches })
     }

@@ -73,7 +73,7 @@ async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Lateness
         let fresh = site.fresh().await?;
         let promoted = Promoted::default();
         let notes = promoted.clone();
-        let store: Arc<dyn Store> = Arc::new(Tap::new(fresh.store.clone(), move |batch| note(&notes, &batch)));
+        let store = Tap::on(fresh.store.clone(), move |batch| note(&notes, &batch));
         let engine = Engine::start(store, Options::default()).await?;
         let first = engine.now() + *lead;
         let given_up = first + size.timers_over + GRACE;
