@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use onward_core::{Command, Due, ExecutionId, Key, Lane, Millis, PartitionId, Span, What, When, codec, limits};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, NewExecution, Options};
-use onward_store::{Batch, Store};
+use onward_store::Batch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
