@@ -4,11 +4,11 @@ use crate::checker::{Checker, Violation};
 use crate::clock::Timeline;
 use crate::faults::{Fault, FaultCounts, Weather};
 use crate::mutants::Mutant;
-use crate::trace::{Keep, Trace};
+use crate::trace::{Keep, Shown, Trace};
 use futures_util::FutureExt;
 use onward_core::Millis;
 use onward_store::memory::Memory;
-use onward_store::{Batch, Error, ErrorKind, Key, Outcome, Partition, Record, Result, Store, Version};
+use onward_store::{Batch, Error, ErrorKind, IndexName, Key, Outcome, Page, Partition, Record, Result, Store, Version};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -90,6 +90,12 @@ impl Hub {
         self.lock().trace.step(now, what);
     }
 
+    /// A process reads.
+    pub(crate) fn read(&self, process: usize, what: fmt::Arguments<'_>) {
+        let now = self.now();
+        self.lock().trace.read(now, format_args!("p{process} {what}"));
+    }
+
     /// A fault happened.
     pub(crate) fn fault(&self, fault: Fault, detail: fmt::Arguments<'_>) {
         let now = self.now();
@@ -148,12 +154,22 @@ impl Hub {
         self.lock().commands
     }
 
-    /// Ends the bookkeeping: hash, steps, commands, faults, the violation and the last steps.
+    /// Ends the bookkeeping with a look at what is stored: hash, steps, commands, faults, the violation and the last steps.
     pub(crate) fn finish(&self) -> (u64, u64, FaultCounts, Option<Violation>, Vec<String>) {
+        let snapshot = self.memory.snapshot();
         let mut state = self.lock();
+        state.trace.snapshot(&snapshot);
         let counts = state.weather.counts().clone();
         let last = state.trace.take_last();
         (state.trace.hash(), state.commands, counts, state.checker.violation().cloned(), last)
+    }
+
+    /// What a process gets of a page that the store found.
+    pub(crate) fn page(&self, index: &IndexName, mut page: Page) -> Page {
+        if self.mutant == Some(Mutant::ListingCut) && index.as_str().starts_with("list/") {
+            page.more = false;
+        }
+        page
     }
 
     /// Applies what arrives at the store, each batch on its own.
@@ -206,6 +222,7 @@ impl Hub {
             Outcome::Outside { .. } => "outside",
         };
         state.trace.step(now, format_args!("p{process} {answer} {}", Shown(batch)));
+        state.trace.batch(batch);
         if matches!(outcome, Outcome::Committed { .. }) {
             state.remember(batch);
             state.checker.committed(batch, now);
@@ -236,7 +253,8 @@ impl Hub {
             at_once(&self.memory, batch)?;
         }
         self.fault(Fault::Rollback, format_args!("partition {partition} loses {lost} commits"));
-        self.check(|checker| checker.rolled_back(partition, &before));
+        let now = self.now();
+        self.check(|checker| checker.rolled_back(partition, &before, now));
         Ok(lost)
     }
 }
@@ -292,32 +310,4 @@ fn at_once(memory: &Memory, batch: Batch) -> Result<Outcome> {
     let odd = || Error::new(ErrorKind::Invalid, "the reference store did not answer at once");
     let outcomes = memory.commit(vec![batch]).now_or_never().ok_or_else(odd)??;
     outcomes.into_iter().next().ok_or_else(odd)
-}
-
-/// A batch in one line of the trace.
-struct Shown<'a>(&'a Batch);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Batch { partition, id, put, delete, events, expect, window, .. } = self.0;
-        write!(f, "{:032x} on {partition}: {} expected", id.0, expect.len())?;
-        if let Some(from) = window.not_before {
-            write!(f, ", from {}", from % 1_000_000_000)?;
-        }
-        if let Some(until) = window.not_after {
-            write!(f, ", until {}", until % 1_000_000_000)?;
-        }
-        for record in put {
-            write!(f, ", put {}", record.key)?;
-        }
-        for key in delete {
-            write!(f, ", delete {key}")?;
-        }
-        for event in events {
-            let text = String::from_utf8_lossy(event);
-            let what = text.find("\"what\":").map_or(&*text, |at| &text[at + 7..]);
-            write!(f, ", event {}", what.trim_end_matches('}'))?;
-        }
-        Ok(())
-    }
 }

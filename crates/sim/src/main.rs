@@ -130,7 +130,7 @@ fn run_many(from: u64, count: u64) -> bool {
     totals.failures.is_empty()
 }
 
-/// Plants every fault; each must be found, at a seed that passes without it.
+/// Plants every fault; each must be found by a checker that is made for it, at a seed that passes without it.
 fn plant(from: u64, count: u64) -> bool {
     let (begin, mut held) = (SystemClock.now(), true);
     println!("{:<24} {:>13}  {:<12} what", "planted fault", "found at seed", "by checker");
@@ -143,6 +143,10 @@ fn plant(from: u64, count: u64) -> bool {
         let Some(violation) = &report.violation else { continue };
         let what: String = violation.what.chars().take(90).collect();
         println!("{:<24} {:>13}  {:<12} {what}", mutant.name(), report.seed, violation.checker);
+        if !mutant.finders().contains(&violation.checker) {
+            println!("  the WRONG checker found it; expected {}", mutant.finders().join(" or "));
+            held = false;
+        }
         let without = run(report.seed, None, Keep::Last(LAST_STEPS));
         if without.violation.is_some() {
             show(&without);
@@ -153,7 +157,8 @@ fn plant(from: u64, count: u64) -> bool {
         println!("{name:<24} {:>13}  not applicable: the rules have no such feature yet", "-");
     }
     let seconds = (SystemClock.now() - begin).0 as f64 / 1_000.0;
-    let verdict = if held { "every planted fault was found" } else { "NOT every planted fault was found" };
+    let verdict =
+        if held { "every planted fault was found" } else { "NOT every planted fault was found as it should be" };
     println!("{verdict}, {seconds:.1} s");
     held
 }

@@ -1,7 +1,7 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
-use crate::actors::{Caller, Operator, Submitter, Worker, open_all};
-use crate::checker::Violation;
+use crate::actors::{Caller, Operator, Reader, Submitter, Worker, open_all};
+use crate::checker::{Checker, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
 use crate::faults::{FaultCounts, Weather};
@@ -10,21 +10,21 @@ use crate::mutants::{self, Mutant};
 use crate::settings::{COMMANDS_MIN, STORMS_MIN, Settings};
 use crate::storm::{LOOK_AGAIN, Storm};
 use crate::trace::Keep;
-use crate::world::World;
+use crate::world::{LATEST, World};
+use futures_util::future::join_all;
 use onward_core::Span;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use tokio::task::JoinSet;
 
-/// How long after the last fault a late commit may still arrive.
-const LATEST: Span = Span::seconds(15);
 /// How long work may take to finish once all is calm: longest lease, pauses and sweeps together, several times over.
 const CALM_MAX: Span = Span::minutes(10);
-/// How long after the last fault hints may still be missing: the longest time between two sweeps, and some.
-const SWEPT_AFTER: Span = Span::seconds(20);
-/// How late a due time or ready work may be noticed after that.
+/// How late a due time or ready work may be noticed once everything that faults had cost is mended.
 const LATE_MAX: Span = Span::seconds(1);
+/// Crowds of late comers, and how many are in each: enough to see timers and waiters at work when nothing may be late.
+const CROWDS: u64 = 2;
+const CROWD: u64 = 4;
 /// Longer than an idempotency key is remembered, whatever clock wrote it.
 const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
@@ -93,9 +93,13 @@ pub fn run(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
         .build()
         .expect("a runtime without threads and sockets needs nothing but memory");
     RUNNING.with(|running| *running.borrow_mut() = true);
-    let report = runtime.block_on(live(seed, mutant, keep));
+    let mut report = runtime.block_on(live(seed, mutant, keep));
+    // What is left of the tasks ends here and may panic as well.
     drop(runtime);
     RUNNING.with(|running| *running.borrow_mut() = false);
+    if let Some(what) = PANIC.with(|panic| panic.borrow_mut().take()) {
+        report.violation.get_or_insert(Violation { checker: "panic", what });
+    }
     report
 }
 
@@ -111,9 +115,6 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
         biased;
         () = hub.alarm() => {}
         () = story(&world, dice) => {}
-    }
-    if let Some(panic) = PANIC.with(|panic| panic.borrow_mut().take()) {
-        hub.violate("panic", panic);
     }
     let operations = mutants::end();
     let (hash, commands, faults, violation, last_steps) = hub.finish();
@@ -134,6 +135,7 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     for n in 0..world.settings.operators {
         others.spawn(Operator(Caller::new(world.clone(), dice.fork(), format!("o{n}"))).run());
     }
+    others.spawn(Reader(Caller::new(world.clone(), dice.fork(), "reader".to_owned())).run());
     let storm = Storm::new(world.clone(), dice.fork());
     let strikes = storm.strikes();
     others.spawn(storm.rage());
@@ -147,31 +149,49 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     }
     world.calm_down().await;
     while others.join_next().await.is_some() {}
-    // A crash just before the calm has a successor on its way.
-    world.appoint();
     sleep(LATEST).await;
-    world.appoint();
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
-    while world.hub.commands() < COMMANDS_MIN {
-        Submitter(Caller::new(world.clone(), dice.fork(), "late comer".to_owned())).once().await;
-        settle(world).await;
-    }
+    late_comers(world, &mut dice).await;
     if world.settings.long_night {
         night(world).await;
         Submitter(Caller::new(world.clone(), dice.fork(), "early bird".to_owned())).use_all_keys().await;
         settle(world).await;
     }
+    Reader(Caller::new(world.clone(), dice.fork(), "archivist".to_owned())).list_all().await;
     rest(world, &mut workers).await;
+}
+
+/// Submits more when nothing may be late any more, and until there were enough commands.
+async fn late_comers(world: &Arc<World>, dice: &mut Dice) {
+    sleep(world.quiet_from() - world.hub.now()).await;
+    world.hub.check(Checker::quiet);
+    let mut crowds = 0;
+    while crowds < CROWDS || world.hub.commands() < COMMANDS_MIN {
+        let crowd = (0..CROWD).map(|n| Caller::new(world.clone(), dice.fork(), format!("late comer {n}")));
+        join_all(crowd.map(|caller| Submitter(caller).once())).await;
+        settle(world).await;
+        crowds += 1;
+    }
 }
 
 /// Lets all idempotency keys be forgotten.
 async fn night(world: &Arc<World>) {
-    sleep(NIGHT).await;
-    let now = world.hub.now();
-    if let Some(late) = world.hub.check(|checker| checker.overdue(now, LATE_MAX)) {
-        world.hub.violate("liveness", late);
+    let morning = world.hub.now() + NIGHT;
+    while world.hub.now() < morning && !is_late(world) {
+        sleep(LOOK_AGAIN).await;
     }
+}
+
+/// Whether anything is late although everything that faults had cost is mended.
+fn is_late(world: &World) -> bool {
+    let (hub, now) = (&world.hub, world.hub.now());
+    if now < world.quiet_from() {
+        return false;
+    }
+    let idle = world.idle();
+    let late = hub.check(|checker| checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX)));
+    late.map(|late| hub.violate("liveness", late)).is_some()
 }
 
 /// Waits until all work that can finish has finished.
@@ -184,13 +204,8 @@ async fn settle(world: &Arc<World>) {
         if now - begin > CALM_MAX {
             return hub.violate("liveness", format!("after {CALM_MAX} of calm {open}"));
         }
-        if now - begin > SWEPT_AFTER {
-            let idle = world.idle();
-            let late =
-                hub.check(|checker| checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX)));
-            if let Some(late) = late {
-                return hub.violate("liveness", late);
-            }
+        if is_late(world) {
+            return;
         }
         sleep(LOOK_AGAIN).await;
     }

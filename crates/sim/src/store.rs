@@ -71,6 +71,7 @@ fn unavailable() -> Error {
 impl Store for SimStore {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
         self.reach().await?;
+        self.hub.read(self.line.process, format_args!("loads {keys:?} of {partition}"));
         let rows = self.memory.load(partition, keys).await;
         self.back(rows).await
     }
@@ -128,7 +129,8 @@ impl Store for SimStore {
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
         self.reach().await?;
-        let page = self.memory.scan(index, partitions, range, limit).await;
+        self.hub.read(self.line.process, format_args!("scans {} for {limit} in {range:?}", index.as_str()));
+        let page = self.memory.scan(index, partitions, range, limit).await.map(|page| self.hub.page(index, page));
         self.back(page).await
     }
 
@@ -139,6 +141,7 @@ impl Store for SimStore {
 
     async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
         self.reach().await?;
+        self.hub.read(self.line.process, format_args!("looks for {limit} due times from {from} to {until}"));
         let found = self.memory.due(partitions, from, until, limit).await;
         self.back(found).await
     }

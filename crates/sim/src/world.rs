@@ -8,6 +8,7 @@ use crate::line::{Line, Pulse};
 use crate::mutants::{self, Mutant};
 use crate::settings::Settings;
 use crate::store::SimStore;
+use crate::storm::LOOK_AGAIN;
 use onward_core::{Millis, Span, WorkerName};
 use onward_engine::clock::Chance;
 use onward_engine::{Engine, Options, Wants};
@@ -21,6 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const PATIENCE: Span = Span::minutes(15);
 /// The same once all is calm: the longest wait for work and the longest that a call is tried.
 const CALM_PATIENCE: Span = Span::seconds(60);
+/// How long after the last fault a late commit may still arrive.
+pub(crate) const LATEST: Span = Span::seconds(15);
+/// How long after that hints may still be missing and clocks be wrong: the longest time between two sweeps, and some.
+const SWEPT_AFTER: Span = Span::seconds(20);
 
 /// A process that is up.
 #[derive(Debug, Clone)]
@@ -50,6 +55,8 @@ pub(crate) struct World {
     /// Workers that wait for work, and since when.
     idle: Mutex<BTreeMap<WorkerName, (Wants, Millis)>>,
     calm: AtomicBool,
+    /// When everything that faults had cost is mended.
+    quiet_from: AtomicU64,
     over: AtomicBool,
 }
 
@@ -71,11 +78,11 @@ impl World {
     ) -> Arc<Self> {
         let slots = (0..settings.processes).map(|_| Slot::default()).collect();
         let (calm, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (home, idle) = (Mutex::new(0), Mutex::default());
-        Arc::new(Self { hub, settings, timeline, seed, mutant, slots, home, idle, calm, over })
+        let (home, idle, quiet_from) = (Mutex::new(0), Mutex::default(), AtomicU64::new(u64::MAX));
+        Arc::new(Self { hub, settings, timeline, seed, mutant, slots, home, idle, calm, quiet_from, over })
     }
 
-    /// Starts a process and keeps trying until the store lets it.
+    /// Starts a process and keeps trying until the store lets it. Whoever empties a slot fills it again, and nobody else.
     pub(crate) async fn boot(&self, process: usize) {
         let Some(slot) = self.slots.get(process) else { return };
         let life = slot.lives.fetch_add(1, Ordering::Relaxed);
@@ -167,18 +174,23 @@ impl World {
         }
     }
 
-    /// Ends all faults: everything runs, one process is the home.
+    /// Ends all faults: everything runs, one process is the home. A process that is down has a successor on its way.
     pub(crate) async fn calm_down(&self) {
         self.hub.weather(crate::faults::Weather::calm_down);
-        for process in 0..self.slots.len() {
-            match self.running(process) {
-                Some(running) => running.line.set_pulse(Pulse::Runs),
-                None => self.boot(process).await,
-            }
+        self.calm.store(true, Ordering::Relaxed);
+        self.processes().for_each(|process| process.line.set_pulse(Pulse::Runs));
+        while self.processes().count() < self.slots.len() {
+            sleep(LOOK_AGAIN).await;
         }
         self.appoint();
-        self.calm.store(true, Ordering::Relaxed);
+        let quiet_from = self.hub.now() + Span(LATEST.0 + SWEPT_AFTER.0);
+        self.quiet_from.store(quiet_from.0, Ordering::Relaxed);
         self.hub.trace(format_args!("calm"));
+    }
+
+    /// When everything that faults had cost is mended, so that nothing may be late any more.
+    pub(crate) fn quiet_from(&self) -> Millis {
+        Millis(self.quiet_from.load(Ordering::Relaxed))
     }
 
     pub(crate) fn is_calm(&self) -> bool {

@@ -28,8 +28,10 @@ fn every_run_is_busy_broken_and_comes_right() {
 
 #[test]
 fn planted_faults_are_found_and_their_traces_kept() {
-    for mutant in [Mutant::NoFence, Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy] {
+    for mutant in [Mutant::NoFence, Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::TimerOnlyBySweep] {
         let Some(found) = first_failure(mutant, 0..50) else { panic!("{} was not found", mutant.name()) };
+        let finder = found.violation.as_ref().map_or("nobody", |violation| violation.checker);
+        assert!(mutant.finders().contains(&finder), "{} was found by {finder}", mutant.name());
         let again = run(found.seed, Some(mutant), Keep::Last(5));
         assert_eq!((again.hash, &again.violation), (found.hash, &found.violation), "{}", mutant.name());
         assert_eq!(again.last_steps.len(), 5);

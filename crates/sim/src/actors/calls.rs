@@ -3,9 +3,7 @@
 use crate::dice::Dice;
 use crate::world::{Running, Said, World};
 use onward_core::record::LaneSettings;
-use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Failure, Fence, Lane, Millis, Namespace, Payload, Span, Submitted,
-};
+use onward_core::{AfterFailure, Claimed, CommandId, Failure, Fence, Lane, Namespace, Payload, Span, Submitted};
 use onward_engine::{Error, NewExecution, SubmitIds, Wants};
 use std::fmt;
 use std::future::Future;
@@ -42,11 +40,11 @@ impl Caller {
         self.errs(6).then(|| self.dice.span(0, 400))
     }
 
-    fn say(&self, process: &Running, what: fmt::Arguments<'_>) {
+    pub(super) fn say(&self, process: &Running, what: fmt::Arguments<'_>) {
         self.world.hub.command(format_args!("{} -> p{}: {what}", self.name, process.line.process));
     }
 
-    async fn hear<T: fmt::Debug>(
+    pub(super) async fn hear<T: fmt::Debug>(
         &mut self,
         process: &Running,
         hurry: Option<Span>,
@@ -95,25 +93,6 @@ impl Caller {
         self.world.wakes(wants);
         if let Some(answer) = &heard {
             hub.check(|checker| checker.claimed(wants, answer));
-        }
-        heard
-    }
-
-    pub(crate) async fn renew(&mut self, process: &Running, fence: Fence, ttl: Span) -> Heard<Millis> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
-        let engine = process.engine.clone();
-        let renewal = async move {
-            let gone = || Error::Internal("a renewal was not answered".to_owned());
-            engine.renew(&[fence], ttl).await.pop().unwrap_or_else(|| Err(gone()))
-        };
-        self.say(process, format_args!("renew {} epoch {}", fence.execution, fence.epoch));
-        let heard = self.hear(process, hurry, renewal).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.renewed(since, now, fence, answer));
         }
         heard
     }
@@ -197,12 +176,5 @@ impl Caller {
             hub.check(|checker| checker.lane_set(since, namespace, lane, answer));
         }
         heard
-    }
-
-    /// Looks an execution up that was acknowledged before.
-    pub(crate) async fn look_up(&mut self, process: &Running, id: ExecutionId) {
-        if let Said::Answer(answer) = self.world.ask(process, None, process.engine.get(id)).await {
-            self.world.hub.check(|checker| checker.looked_up(id, &answer));
-        }
     }
 }

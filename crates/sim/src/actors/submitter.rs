@@ -31,9 +31,17 @@ impl Submitter {
         }
     }
 
-    /// Submits many at once, which share batches.
+    /// Submits many at once, which share batches, by one call or by many.
     async fn burst(&mut self) {
         let count = self.0.dice.between(2, 12);
+        if self.0.dice.percent(50) {
+            let many: Vec<NewExecution> = (0..count).filter_map(|_| self.draw()).collect();
+            if let Some(process) = self.0.world.any(&mut self.0.dice) {
+                // Its ids are not known here, so a caller that is unsure cannot repeat it.
+                self.0.submit_many(&process, &many).await;
+            }
+            return;
+        }
         let many = (0..count).map(|_| Self(self.0.split())).collect::<Vec<_>>();
         join_all(many.into_iter().map(Self::once)).await;
     }
@@ -102,8 +110,10 @@ impl Submitter {
             // Nobody can do this; it must wait and hold nobody up.
             _ => &["quantum"],
         });
-        if dice.percent(15) {
-            new.input = Payload::bytes("text/plain", vec![b'x'; dice.between(1, 3_000) as usize]).ok()?;
+        match dice.below(20) {
+            0 => new.input = Payload::bytes("text/plain", vec![b'x'; dice.between(1, 100) as usize]).ok()?,
+            1..=2 => new.input = super::large(dice)?,
+            _ => {}
         }
         if dice.percent(20) {
             new.tags
@@ -143,8 +153,9 @@ fn when(kind: u64, ms: u64, now: Millis) -> When {
         13..=15 => When::After(Span(ms)),
         16..=17 => When::At(now + Span(ms)),
         18 => When::At(now - Span(ms)),
-        // Mostly within the grace for slow networks, sometimes beyond it.
-        _ => When::At(now - Span(ms * 6)),
+        // Within the grace for slow networks, beyond it, or so near its end that the answer changes on the way.
+        _ if ms.is_multiple_of(2) => When::At(now - Span(ms * 6)),
+        _ => When::At(now + Span(ms % 400) - limits::PAST_GRACE),
     }
 }
 

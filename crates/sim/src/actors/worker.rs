@@ -6,6 +6,7 @@ use crate::faults::Fault;
 use crate::world::Running;
 use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Span};
 use onward_engine::Wants;
+use std::collections::VecDeque;
 
 /// How a piece of work goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,22 +47,31 @@ impl Worker {
                 if claimed.is_empty() {
                     sleep(self.caller.dice.span(50, 900)).await;
                 }
-                for work in claimed {
-                    self.serve(&work).await;
-                }
+                self.serve_all(claimed).await;
             }
             Some(Err(_)) | None => sleep(self.caller.dice.span(50, 600)).await,
         }
     }
 
-    async fn serve(&mut self, work: &Claimed) {
-        let fence = work.fence;
+    /// One after the other, while the leases of those that wait are renewed.
+    async fn serve_all(&mut self, claimed: Vec<Claimed>) {
+        let mut queue: VecDeque<Fence> = claimed.iter().map(|work| work.fence).collect();
+        while !queue.is_empty() {
+            let more = self.serve(queue.make_contiguous()).await;
+            queue.pop_front();
+            queue.extend(more.iter().map(|work| work.fence));
+        }
+    }
+
+    /// Does the first piece of work that it holds; the answer is what it got on top.
+    async fn serve(&mut self, held: &[Fence]) -> Vec<Claimed> {
+        let Some(fence) = held.first().copied() else { return Vec::new() };
         let lease = self.wants.lease.0;
         let fortune = self.fortune();
         match fortune {
             Fortune::Vanishes => {
                 self.caller.world.hub.fault(Fault::StalledWorker, format_args!("{} is forgotten", fence.execution));
-                return;
+                return Vec::new();
             }
             Fortune::Stalls => {
                 self.caller.world.hub.fault(Fault::StalledWorker, format_args!("{} waits", fence.execution));
@@ -69,21 +79,27 @@ impl Worker {
             }
             _ => {
                 sleep(self.caller.dice.span(0, lease / 3)).await;
-                while self.caller.errs(30) {
-                    if !self.renew(fence).await {
-                        break;
-                    }
+                while self.caller.dice.percent(25) && self.renew(held).await {
                     sleep(self.caller.dice.span(0, lease / 2)).await;
                 }
             }
         }
+        if fortune == Fortune::Succeeds && self.caller.dice.percent(15) {
+            return self.go_on(fence).await;
+        }
         self.report(fence, fortune).await;
+        Vec::new()
     }
 
     fn fortune(&mut self) -> Fortune {
         let draw = self.caller.dice.below(100);
         if self.caller.world.is_calm() {
-            return if draw < 90 { Fortune::Succeeds } else { Fortune::Fails };
+            // Timers have something to do even when nothing else goes wrong.
+            return match draw {
+                0..=81 => Fortune::Succeeds,
+                82..=91 => Fortune::Fails,
+                _ => Fortune::Vanishes,
+            };
         }
         match draw {
             0..=57 => Fortune::Succeeds,
@@ -94,9 +110,26 @@ impl Worker {
         }
     }
 
-    async fn renew(&mut self, fence: Fence) -> bool {
+    /// Renews everything it holds; says whether the first lease lives on.
+    async fn renew(&mut self, held: &[Fence]) -> bool {
         let Some(process) = self.caller.world.any(&mut self.caller.dice) else { return false };
-        matches!(self.caller.renew(&process, fence, self.wants.lease).await, Some(Ok(_)))
+        let heard = self.caller.renew(&process, held, self.wants.lease).await;
+        matches!(heard, Some(Ok(answers)) if matches!(answers.first(), Some(Ok(_))))
+    }
+
+    /// Reports success and takes the next work in the same call.
+    async fn go_on(&mut self, fence: Fence) -> Vec<Claimed> {
+        let Some(process) = self.caller.world.any(&mut self.caller.dice) else { return Vec::new() };
+        let Some(result) = self.result() else { return Vec::new() };
+        match self.caller.complete_and_claim(&process, fence, &result, &self.wants.clone()).await {
+            Some(Ok((_, Ok(claimed)))) => claimed,
+            _ => Vec::new(),
+        }
+    }
+
+    fn result(&mut self) -> Option<Payload> {
+        let dice = &mut self.caller.dice;
+        if dice.percent(12) { super::large(dice) } else { Payload::of(&dice.below(1_000)).ok() }
     }
 
     /// Reports under one command id until there is an answer, and sometimes once more.
@@ -108,7 +141,7 @@ impl Worker {
             _ => Category::transient(),
         };
         let failure = Failure::new(category, "it did not work");
-        let Ok(result) = Payload::of(&self.caller.dice.below(1_000)) else { return };
+        let Some(result) = self.result() else { return };
         let mut acknowledged = None;
         let forgetful = self.caller.world.settings.is_forgetful();
         for _ in 0..5 {
@@ -133,6 +166,9 @@ impl Worker {
                         self.caller.world.hub.violate("repeats", what);
                     }
                     acknowledged = Some(reply);
+                    if self.caller.dice.percent(8) {
+                        self.caller.look_up(&process, fence.execution).await;
+                    }
                     // Giving back draws a new id each time, so it cannot be repeated.
                     if fortune == Fortune::GivenBack || !self.caller.errs(25) {
                         return;

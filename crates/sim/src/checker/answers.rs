@@ -3,16 +3,16 @@
 use super::calls::Since;
 use super::executions::Asks;
 use super::{Checker, Stage};
-use onward_core::record::{AttemptEnd, Execution, Held, LaneState, Record};
+use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, Millis, Namespace, Payload, Rejection, Submitted,
-    When, WorkerName, limits,
+    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, Millis, Namespace, Payload, PayloadSlot,
+    Rejection, WorkerName,
 };
-use onward_engine::{Error, NewExecution, SubmitIds, Wants};
+use onward_engine::{Error, Wants};
 use onward_store::ErrorKind;
 
 /// The checker of answers, by name.
-const ANSWERS: &str = "answers";
+pub(super) const ANSWERS: &str = "answers";
 
 impl Checker {
     /// A call begins.
@@ -23,19 +23,14 @@ impl Checker {
     /// A worker says what it will ask for.
     pub(crate) fn worker(&mut self, wants: &Wants) {
         let (namespace, lanes) = (wants.namespace.clone(), wants.lanes.clone());
-        let asks = Asks { namespace, lanes, capabilities: wants.capabilities.clone() };
+        let (capabilities, lease) = (wants.capabilities.clone(), wants.lease);
+        let asks = Asks { namespace, lanes, capabilities, lease };
         self.executions.worker(wants.worker.clone(), asks);
     }
 
     /// A command goes out under an id that its caller chose.
     pub(crate) fn sent(&mut self, command: CommandId, fence: Option<Fence>) {
         self.calls.sent(command, fence);
-    }
-
-    /// A submit goes out.
-    pub(crate) fn submits(&mut self, ids: SubmitIds, new: &NewExecution) {
-        self.calls.sent(ids.command, None);
-        self.calls.submits(ids.execution, &new.input);
     }
 
     /// The execution as it is now.
@@ -47,7 +42,7 @@ impl Checker {
     }
 
     /// Errors that only a defect causes; the others leave the outcome open, which is no claim that could be false.
-    fn failure(&mut self, call: &str, error: &Error) {
+    pub(super) fn failure(&mut self, call: &str, error: &Error) {
         let defect = match error {
             Error::Internal(_) => true,
             Error::Store { kind, .. } => *kind != ErrorKind::Unavailable,
@@ -58,82 +53,14 @@ impl Checker {
         }
     }
 
-    fn unjustified(&mut self, call: &str, rejection: &Rejection, about: &dyn std::fmt::Display) {
+    pub(super) fn unjustified(&mut self, call: &str, rejection: &Rejection, about: &dyn std::fmt::Display) {
         self.violate(ANSWERS, format!("{call} of {about} was refused without reason: {rejection}"));
     }
 
     /// What was refused must not have happened.
-    fn refused(&mut self, command: CommandId, happened: bool) {
+    pub(super) fn refused(&mut self, command: CommandId, happened: bool) {
         if self.calls.refused(command) && happened {
             self.violate(ANSWERS, format!("command {command} happened and its caller was told that it did not"));
-        }
-    }
-
-    /// A submit was answered.
-    pub(crate) fn submitted(
-        &mut self,
-        since: Since,
-        now: Millis,
-        ids: SubmitIds,
-        new: &NewExecution,
-        answer: &Result<Submitted, Error>,
-    ) {
-        match answer {
-            Ok(submitted) => self.accepted(since, ids, new, *submitted),
-            Err(Error::Refused(rejection)) => {
-                let happened = self.executions.created_by(ids.command).is_some();
-                self.refused(ids.command, happened);
-                if since.rollbacks == self.rollbacks && !self.rightly_turned_away(since, now, ids, new, rejection) {
-                    self.unjustified("the submit", rejection, &ids.execution);
-                }
-            }
-            Err(error) => self.failure("a submit", error),
-        }
-    }
-
-    fn accepted(&mut self, since: Since, ids: SubmitIds, new: &NewExecution, submitted: Submitted) {
-        if self.rollbacks > 0 && (self.executions.is_void(submitted.id) || self.execution(submitted.id).is_none()) {
-            return;
-        }
-        let Some(execution) = self.execution(submitted.id) else {
-            return self.violate(ANSWERS, format!("{} was acknowledged and does not exist", submitted.id));
-        };
-        let (created_by, same) = (execution.created_by, same_arguments(execution, new));
-        let own_key = execution.idempotency_key == new.idempotency_key;
-        if !own_key || !same {
-            return self.violate(ANSWERS, format!("{} stands for a submit with other arguments", submitted.id));
-        }
-        if submitted.created != (created_by == ids.command) || (submitted.created && submitted.id != ids.execution) {
-            self.violate(ANSWERS, format!("a submit was told created = {} about {}", submitted.created, submitted.id));
-        }
-        let key = new.idempotency_key.as_ref();
-        let until = key.and_then(|key| self.executions.remembered_until(&new.namespace, key));
-        if !submitted.created && until.is_some_and(|until| until <= since.at) {
-            self.violate(ANSWERS, format!("{} was answered for a key that is forgotten", submitted.id));
-        }
-    }
-
-    fn rightly_turned_away(
-        &self,
-        since: Since,
-        now: Millis,
-        ids: SubmitIds,
-        new: &NewExecution,
-        rejection: &Rejection,
-    ) -> bool {
-        match rejection {
-            Rejection::LaneDraining(lane) => {
-                let name = (new.namespace.clone(), lane.clone());
-                let partition = ids.execution.partition();
-                *lane == new.lane && self.lanes.said(&name, partition, LaneState::Draining, since.seq)
-            }
-            Rejection::TimeInPast { .. } => {
-                matches!(new.when, When::At(at) if at + limits::PAST_GRACE < now)
-            }
-            Rejection::IdempotencyMismatch { existing } => self.execution(*existing).is_some_and(|execution| {
-                execution.idempotency_key == new.idempotency_key && !same_arguments(execution, new)
-            }),
-            _ => false,
         }
     }
 
@@ -161,16 +88,12 @@ impl Checker {
             return self.violate(ANSWERS, format!("{worker} was given a lease on {id} that nobody committed"));
         }
         // A claim that is tried again long after its first lease was lost may get the same lease id under a new epoch.
-        let right = self.executions.stages(id, 0).into_iter().any(|stage| {
-            matches!(stage, Stage::Active(holding)
-                if holding.lease.is_some_and(|(lease, _)| lease == work.fence.lease)
-                    && (holding.epoch, holding.attempt, &holding.worker)
-                        == (work.fence.epoch, work.fence.attempt, worker))
-        });
-        if !right {
-            return self.violate(ANSWERS, format!("the fence on {id} is not what was committed for {worker}"));
+        if !self.history.any(id, |execution| is_given(execution, worker, work)) {
+            return self.violate(ANSWERS, format!("the lease on {id} is not what was committed for {worker}"));
         }
-        if self.calls.input(id).is_some_and(|input| *input != work.input) {
+        let stored = self.execution(id).and_then(|execution| self.payload(execution, PayloadSlot::Input));
+        let sent = self.calls.input(id);
+        if stored.as_ref() != Some(&work.input) || sent.is_some_and(|sent| *sent != work.input) {
             self.violate(ANSWERS, format!("the input of {id} is not what was submitted"));
         }
     }
@@ -203,11 +126,7 @@ impl Checker {
         match answer {
             Ok(()) => {
                 self.ended(command, fence, |end| *end == AttemptEnd::Succeeded);
-                let kept = self.execution(fence.execution).and_then(|execution| execution.result.clone());
-                let right = matches!((&kept, result), (Some(Held::Json(kept)), Payload::Json(sent)) if kept == sent);
-                if !right && !self.executions.is_void(fence.execution) {
-                    self.violate(ANSWERS, format!("the result of {} is not what was sent", fence.execution));
-                }
+                self.resulted(fence, result);
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
@@ -215,6 +134,35 @@ impl Checker {
                 self.fenced_off("a completion", since, now, fence, rejection);
             }
             Err(error) => self.failure("a completion", error),
+        }
+    }
+
+    /// A completion was answered for which the engine chose the id, so that it could not be sent twice.
+    pub(crate) fn completed_once(
+        &mut self,
+        since: Since,
+        now: Millis,
+        fence: Fence,
+        result: &Payload,
+        answer: &Result<(), Error>,
+    ) {
+        match answer {
+            Ok(()) => {
+                let last = self.execution(fence.execution).and_then(|execution| execution.last.as_ref());
+                let command = last.and_then(|last| last.ended_by);
+                self.ended(command.unwrap_or(CommandId(0)), fence, |end| *end == AttemptEnd::Succeeded);
+                self.resulted(fence, result);
+            }
+            Err(Error::Refused(rejection)) => self.fenced_off("a completion", since, now, fence, rejection),
+            Err(error) => self.failure("a completion", error),
+        }
+    }
+
+    /// An execution holds the result that its worker sent.
+    fn resulted(&mut self, fence: Fence, result: &Payload) {
+        let kept = self.execution(fence.execution).and_then(|execution| self.payload(execution, PayloadSlot::Result));
+        if kept.as_ref() != Some(result) && !self.executions.is_void(fence.execution) {
+            self.violate(ANSWERS, format!("the result of {} is not what was sent", fence.execution));
         }
     }
 
@@ -321,26 +269,14 @@ impl Checker {
             Err(error) => self.failure("a lane change", error),
         }
     }
-
-    /// Somebody looked an execution up that was acknowledged before.
-    pub(crate) fn looked_up(&mut self, id: ExecutionId, answer: &Result<Option<Execution>, Error>) {
-        if let Ok(None) = answer
-            && self.rollbacks == 0
-        {
-            self.violate(ANSWERS, format!("{id} was acknowledged and cannot be found"));
-        }
-    }
 }
 
-/// Whether an execution was submitted with these arguments; large inputs are compared by type and size.
-fn same_arguments(execution: &Execution, new: &NewExecution) -> bool {
-    let input = match (&execution.input, &new.input) {
-        (Held::Json(held), Payload::Json(json)) => held == json,
-        (Held::Beside { content_type, bytes }, payload) => {
-            **content_type == *payload.content_type() && *bytes == payload.as_bytes().len() as u64
-        }
-        _ => false,
-    };
-    let names = (&execution.lane, &execution.kind, execution.priority) == (&new.lane, &new.kind, new.priority);
-    input && names && execution.requires == new.requires && execution.tags == new.tags && execution.policy == new.policy
+/// Whether an execution was given to a worker just so.
+fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool {
+    let State::Active(active) = &execution.state else { return false };
+    let (lease, attempt, fence) = (&active.lease, &active.attempt, &work.fence);
+    (lease.id, lease.epoch, &lease.worker, lease.expires_at) == (fence.lease, fence.epoch, worker, work.expires_at)
+        && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
+        && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
+        && (&execution.tags, execution.retries, execution.created_at) == (&work.tags, work.retries, work.created_at)
 }

@@ -4,6 +4,7 @@
 use super::Change;
 use onward_core::record::{EndedAttempt, Record};
 use onward_core::{CommandId, ExecutionId, Fence, Key, Millis, Payload};
+use onward_engine::{NewExecution, SubmitIds};
 use std::collections::BTreeMap;
 
 /// When a call began: its answer must be true at some moment from then on.
@@ -28,6 +29,7 @@ struct Sent {
 pub(super) struct Calls {
     sent: BTreeMap<CommandId, Sent>,
     ended: BTreeMap<CommandId, (ExecutionId, EndedAttempt)>,
+    requests: BTreeMap<CommandId, NewExecution>,
     inputs: BTreeMap<ExecutionId, Payload>,
 }
 
@@ -39,8 +41,16 @@ impl Calls {
         sent.copies += 1;
     }
 
-    pub(super) fn submits(&mut self, id: ExecutionId, input: &Payload) {
-        self.inputs.insert(id, input.clone());
+    /// Somebody submits, perhaps again.
+    pub(super) fn submits(&mut self, ids: SubmitIds, new: &NewExecution) {
+        self.sent(ids.command, None);
+        self.inputs.entry(ids.execution).or_insert_with(|| new.input.clone());
+        self.requests.entry(ids.command).or_insert_with(|| new.clone());
+    }
+
+    /// What a submit asked for, if its caller chose the id.
+    pub(super) fn request(&self, command: CommandId) -> Option<&NewExecution> {
+        self.requests.get(&command)
     }
 
     pub(super) fn input(&self, id: ExecutionId) -> Option<&Payload> {

@@ -1,9 +1,9 @@
 //! Executions: only legal transitions, one event for each, one lease at a time, epochs that only grow, one end.
 
-use super::{Change, Stage};
+use super::{Change, Stage, policy};
 use onward_core::record::{Execution, Outcome, Record, State};
 use onward_core::{
-    Category, Class, CommandId, Event, ExecutionId, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, What,
+    Class, CommandId, Event, ExecutionId, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
     WorkerName, limits,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,7 @@ pub(crate) struct Asks {
     pub(crate) namespace: Namespace,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) capabilities: Class,
+    pub(crate) lease: Span,
 }
 
 /// All executions ever seen.
@@ -138,12 +139,13 @@ impl Executions {
             None => self.accepted(after, now)?,
             Some(before) => {
                 unchanged(before, after)?;
-                failed(before, after, events)?;
+                policy::obeyed(before, after, events)?;
                 if events.is_empty() {
                     renewed(before, after, now)?;
                 }
             }
         }
+        self.lasts(before, after)?;
         self.consistent(after, now)?;
         let life = self.lives.entry(after.id).or_insert_with(|| Life::new(false));
         life.ready_since = (found == Stage::Ready).then_some(now);
@@ -168,6 +170,20 @@ impl Executions {
         let lane_fits = asks.namespace == execution.namespace && asks.lanes.contains(&execution.lane);
         if !lane_fits || !execution.requires.missing_from(&asks.capabilities).is_empty() {
             return Err(format!("{worker} got work that it did not ask for or cannot do"));
+        }
+        Ok(())
+    }
+
+    /// A lease that was just given out or renewed lasts as long as its worker asked for.
+    fn lasts(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
+        let State::Active(active) = &after.state else { return Ok(()) };
+        let lease = &active.lease;
+        let is_new =
+            !matches!(before.map(|before| &before.state), Some(State::Active(old)) if old.lease.id == lease.id);
+        let from = if is_new { active.attempt.started_at } else { after.changed_at };
+        let asked = self.workers.get(&lease.worker).map(|asks| asks.lease);
+        if asked.is_none_or(|asked| lease.expires_at != from + asked) {
+            return Err(format!("a lease from {from} to {} was given for {asked:?}", lease.expires_at));
         }
         Ok(())
     }
@@ -271,28 +287,6 @@ fn renewed(before: &Execution, after: &Execution, now: Millis) -> Result<(), Str
     }
     if now >= old.lease.expires_at {
         return Err(format!("a lease that had ended at {} was renewed at {now}", old.lease.expires_at));
-    }
-    Ok(())
-}
-
-/// The retry policy was obeyed.
-fn failed(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
-    let mut retries = before.retries;
-    for event in events {
-        let What::AttemptFailed { category, retry_at, .. } = &event.what else { continue };
-        let retry = &before.policy.retry;
-        let listed = retry.categories.is_empty() || retry.categories.contains(category);
-        let allowed = retries < retry.max_retries && listed && *category != Category::permanent();
-        if allowed != retry_at.is_some() {
-            return Err(format!(
-                "a failure of category {} after {retries} retries was answered wrongly",
-                category.as_str()
-            ));
-        }
-        retries += u32::from(retry_at.is_some());
-    }
-    if retries != after.retries {
-        return Err(format!("it counts {} retries instead of {retries}", after.retries));
     }
     Ok(())
 }

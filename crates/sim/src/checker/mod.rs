@@ -5,7 +5,10 @@
 //!
 //! - *versions*: a commit found everything as it expected, in its window, under an id that is new.
 //! - *executions*: transitions are legal, each with one event; epochs only grow; no lease ends early, is used late or
-//!   overlaps another; one end; one execution for each submit and each remembered key; retries as the policy says.
+//!   overlaps another; one end; one execution for each submit and each remembered key; retries, pauses and lengths of
+//!   leases as they were asked for; only too many lost leases are the end.
+//! - *requests*: an execution is born with the arguments and the delay of its submit, and with the right time once all
+//!   clocks are corrected.
 //! - *fence*: an attempt ends by the call of its own holder; what was refused did not happen.
 //! - *lanes*: no claim in a paused lane, no submit into a draining one; an answered decision is everywhere; at rest
 //!   copies equal their master.
@@ -14,6 +17,7 @@
 //! - *indexes, codec, keys*: entries and due times follow from the bodies; everything written can be read.
 //! - *answers, repeats*: what was acknowledged is stored; a refusal was right at some moment during its call; a repeat
 //!   gets the first answer.
+//! - *reads*: what was looked up or listed was so during the call; listings are in order and leave nothing out.
 //! - *liveness, livelock*: all work that can finish does; due times and ready work are noticed in time; every call is
 //!   answered; time moves on.
 //! - *store, contract*: the store holds what was committed and never has to refuse a batch.
@@ -23,15 +27,22 @@ mod answers;
 mod calls;
 mod executions;
 mod feed;
+mod history;
 mod lanes;
 mod messages;
+mod policy;
+mod reads;
+mod requests;
 mod rest;
 mod stage;
+mod submits;
 
+pub(crate) use reads::Walk;
 pub(crate) use stage::Stage;
 
 use executions::Executions;
 use feed::Feed;
+use history::History;
 use lanes::Lanes;
 use messages::Messages;
 use onward_core::record::Record;
@@ -56,6 +67,8 @@ struct Seen {
     stored: store::Record,
     key: Key,
     record: Arc<Record>,
+    /// When it was committed, by the store's clock.
+    at: Millis,
 }
 
 /// The model that everything is compared with.
@@ -65,14 +78,19 @@ pub(crate) struct Checker {
     /// Counts commits; a call's answer must be true somewhere between the numbers at its beginning and at its end.
     seq: u64,
     mirror: BTreeMap<store::Key, Seen>,
+    /// The keys of records about which something is still to do.
+    open: BTreeSet<store::Key>,
     ids: BTreeSet<store::Version>,
     executions: Executions,
+    history: History,
     lanes: Lanes,
     messages: Messages,
     feed: Feed,
     calls: calls::Calls,
     /// How often the store lost commits.
     rollbacks: u64,
+    /// Everything that faults had cost is mended.
+    quiet: bool,
     violation: Option<Violation>,
 }
 
@@ -82,13 +100,16 @@ impl Checker {
             partitions,
             seq: 0,
             mirror: BTreeMap::new(),
+            open: BTreeSet::new(),
             ids: BTreeSet::new(),
             executions: Executions::default(),
+            history: History::default(),
             lanes: Lanes::default(),
             messages: Messages::default(),
             feed: Feed::default(),
             calls: calls::Calls::default(),
             rollbacks: 0,
+            quiet: false,
             violation: None,
         }
     }
@@ -118,6 +139,11 @@ impl Checker {
         self.mirror.get(key).map(|seen| &seen.stored)
     }
 
+    /// From now on everything that faults had cost is mended.
+    pub(crate) fn quiet(&mut self) {
+        self.quiet = true;
+    }
+
     /// A record as it is now.
     pub(crate) fn record(&self, key: &Key) -> Option<&Record> {
         self.mirror.get(&store::Key::new(key.to_string())).map(|seen| &*seen.record)
@@ -133,7 +159,9 @@ impl Checker {
             return self.violate("events", "an event cannot be read".to_owned());
         };
         self.feed.expect(batch);
-        let changes = self.changes(batch);
+        let changes = self.changes(batch, now);
+        self.history.note(self.seq, &changes);
+        self.born(&changes, now);
         let verdict = self.executions.committed(self.seq, now, &changes, &events);
         self.verdict("executions", verdict);
         let verdict = self.lanes.committed(self.seq, &changes, &events, batch.partition);
@@ -162,7 +190,7 @@ impl Checker {
     }
 
     /// Takes a batch's writes into the mirror and answers what changed.
-    fn changes(&mut self, batch: &store::Batch) -> Vec<Change> {
+    fn changes(&mut self, batch: &store::Batch, now: Millis) -> Vec<Change> {
         let mut changes = Vec::new();
         for row in &batch.put {
             let known = self.mirror.get(&row.key).map(|seen| seen.key.clone());
@@ -172,17 +200,30 @@ impl Checker {
             };
             let record = Arc::new(codec::decode(&key, &row.body));
             self.indexed(row, &record);
-            let seen =
-                Seen { partition: batch.partition, stored: row.clone(), key: key.clone(), record: record.clone() };
-            let before = self.mirror.insert(row.key.clone(), seen).map(|seen| seen.record);
+            let (partition, stored) = (batch.partition, row.clone());
+            let seen = Seen { partition, stored, key: key.clone(), record: record.clone(), at: now };
+            let before = self.keep(&row.key, Some(seen)).map(|seen| seen.record);
             changes.push(Change { key, before, after: Some(record) });
         }
         for name in &batch.delete {
-            if let Some(seen) = self.mirror.remove(name) {
+            if let Some(seen) = self.keep(name, None) {
                 changes.push(Change { key: seen.key, before: Some(seen.record), after: None });
             }
         }
         changes
+    }
+
+    /// Takes a record into the mirror, or out of it; answers what was there before.
+    fn keep(&mut self, name: &store::Key, seen: Option<Seen>) -> Option<Seen> {
+        if seen.as_ref().is_some_and(|seen| rest::is_open(&seen.record)) {
+            self.open.insert(name.clone());
+        } else {
+            self.open.remove(name);
+        }
+        match seen {
+            Some(seen) => self.mirror.insert(name.clone(), seen),
+            None => self.mirror.remove(name),
+        }
     }
 
     /// A record's index entries and its due time are those that follow from its body.
@@ -200,22 +241,22 @@ impl Checker {
         &mut self,
         partition: store::Partition,
         before: &BTreeMap<store::Key, Option<store::Record>>,
+        now: Millis,
     ) {
         self.seq += 1;
         self.rollbacks += 1;
         let mut changes = Vec::new();
         for (name, row) in before {
             let Ok(key) = name.as_str().parse::<Key>() else { continue };
-            let after = row.as_ref().map(|row| Arc::new(codec::decode(&key, &row.body)));
-            let was = match (row, &after) {
-                (Some(row), Some(record)) => {
-                    let seen = Seen { partition, stored: row.clone(), key: key.clone(), record: record.clone() };
-                    self.mirror.insert(name.clone(), seen)
-                }
-                _ => self.mirror.remove(name),
-            };
-            changes.push(Change { key, before: was.map(|seen| seen.record), after });
+            let seen = row.as_ref().map(|row| {
+                let record = Arc::new(codec::decode(&key, &row.body));
+                Seen { partition, stored: row.clone(), key: key.clone(), record, at: now }
+            });
+            let after = seen.as_ref().map(|seen| seen.record.clone());
+            let before = self.keep(name, seen).map(|seen| seen.record);
+            changes.push(Change { key, before, after });
         }
+        self.history.note(self.seq, &changes);
         self.executions.rolled_back(self.seq, &changes);
         self.lanes.rolled_back(self.seq, &changes);
         self.messages.rolled_back(&changes);

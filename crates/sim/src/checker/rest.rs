@@ -1,7 +1,7 @@
 //! At rest: when faults have ended and time has passed, nothing is stuck, owed, overdue or different from its source.
 
-use super::{Checker, Stage, differs};
-use onward_core::record::{LaneCopy, Record};
+use super::{Checker, Seen, Stage, differs};
+use onward_core::record::{LaneCopy, Record, State};
 use onward_core::{Class, Key, Millis, PartitionId, Span, index};
 use onward_engine::Wants;
 use onward_store as store;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 impl Checker {
     /// What is still to do, given what workers can do; `None` when nothing is.
     pub(crate) fn unfinished(&self, capabilities: &Class) -> Option<String> {
-        for seen in self.mirror.values() {
+        for seen in self.still_open() {
             let open = match &*seen.record {
                 Record::Execution(execution) => {
                     let stage = Stage::of(execution);
@@ -36,21 +36,22 @@ impl Checker {
         None
     }
 
+    fn still_open(&self) -> impl Iterator<Item = &Seen> {
+        self.open.iter().filter_map(|key| self.mirror.get(key))
+    }
+
     /// A record whose time passed long ago, if there is one.
     pub(crate) fn overdue(&self, now: Millis, patience: Span) -> Option<String> {
-        self.mirror.values().find_map(|seen| {
-            let due = match &*seen.record {
-                // It is due at once, and late when it was sent long ago.
-                Record::Message(message) => message.sent_at,
-                record => index::due(record)?,
-            };
+        self.still_open().find_map(|seen| {
+            // Nobody can be late for what was written a moment ago, whatever time it names.
+            let due = index::due(&seen.record)?.max(seen.at);
             (due + patience < now).then(|| format!("{} was due at {due}, {} ago", seen.key, now - due))
         })
     }
 
     /// Work that is ready while somebody who can do it has been waiting, both for longer than hints and sweeps need.
     pub(crate) fn neglected(&self, now: Millis, idle: &[(Wants, Millis)], patience: Span) -> Option<String> {
-        self.mirror.values().find_map(|seen| {
+        self.still_open().find_map(|seen| {
             let Record::Execution(execution) = &*seen.record else { return None };
             let since = self.executions.ready_since(execution.id)?;
             let (wants, waits_since) = idle.iter().find(|(wants, waits_since)| {
@@ -102,6 +103,16 @@ impl Checker {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether something is still to do about a record, now or at its time.
+pub(super) fn is_open(record: &Record) -> bool {
+    match record {
+        Record::Execution(execution) => !matches!(execution.state, State::Finished(_)),
+        Record::Outbox(outbox) => outbox.first < outbox.next,
+        Record::LaneMaster(master) => !master.owed.is_empty(),
+        record => index::due(record).is_some(),
     }
 }
 

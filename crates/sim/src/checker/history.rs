@@ -1,0 +1,58 @@
+//! What every execution has been: a read shows a version that was the newest one at some moment while it was under way.
+
+use super::Change;
+use onward_core::record::{Execution, Record};
+use onward_core::{ExecutionId, Key};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A version with the number of the commit that made it; `None` when the execution was gone.
+type Version = (u64, Option<Arc<Record>>);
+
+/// Every version of every execution, in order.
+#[derive(Debug, Default)]
+pub(super) struct History(BTreeMap<ExecutionId, Vec<Version>>);
+
+impl History {
+    pub(super) fn note(&mut self, seq: u64, changes: &[Change]) {
+        for change in changes {
+            if let Key::Execution(id) = change.key {
+                self.0.entry(id).or_default().push((seq, change.after.clone()));
+            }
+        }
+    }
+
+    /// The execution as it was created.
+    pub(super) fn first(&self, id: ExecutionId) -> Option<&Execution> {
+        self.0.get(&id)?.iter().find_map(|(_, record)| execution(record.as_ref()))
+    }
+
+    /// Whether an execution ever was like this.
+    pub(super) fn any(&self, id: ExecutionId, like: impl Fn(&Execution) -> bool) -> bool {
+        let versions = self.0.get(&id).into_iter().flatten();
+        versions.filter_map(|(_, record)| execution(record.as_ref())).any(like)
+    }
+
+    /// Whether this is what an execution was at any time since a commit.
+    pub(super) fn was(&self, id: ExecutionId, since: u64, found: Option<&Execution>) -> bool {
+        let Some(versions) = self.0.get(&id) else { return found.is_none() };
+        let first = versions.iter().rposition(|(seq, _)| *seq <= since);
+        let absent_first = first.is_none() && found.is_none();
+        absent_first || versions[first.unwrap_or(0)..].iter().any(|(_, record)| execution(record.as_ref()) == found)
+    }
+
+    /// The executions that existed when a commit was the newest one, as they were created.
+    pub(super) fn existing(&self, at: u64) -> impl Iterator<Item = &Execution> {
+        self.0.values().filter_map(move |versions| {
+            let (_, newest) = versions.iter().rfind(|(seq, _)| *seq <= at)?;
+            execution(newest.as_ref())
+        })
+    }
+}
+
+fn execution(record: Option<&Arc<Record>>) -> Option<&Execution> {
+    match record.map(|record| &**record) {
+        Some(Record::Execution(execution)) => Some(execution),
+        _ => None,
+    }
+}

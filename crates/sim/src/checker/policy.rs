@@ -1,0 +1,127 @@
+//! Policies were obeyed: which failures and lost leases are followed by another attempt, after which pause, and how long
+//! a lease lasts.
+//!
+//! Like the stages this is a second statement of the rules, and shares no code with them.
+
+use onward_core::record::Execution;
+use onward_core::{Backoff, Category, Event, Millis, Span, What, limits};
+use std::ops::RangeInclusive;
+
+/// How often an execution was tried again, as its events tell.
+#[derive(Debug, PartialEq, Eq)]
+struct Tries {
+    retries: u32,
+    reclaims: u32,
+    reclaims_in_a_row: u32,
+}
+
+impl Tries {
+    fn of(execution: &Execution) -> Self {
+        let Execution { retries, reclaims, reclaims_in_a_row, .. } = *execution;
+        Self { retries, reclaims, reclaims_in_a_row }
+    }
+
+    fn failed(&mut self, policy: &Execution, event: &Event) -> Result<(), String> {
+        let What::AttemptFailed { category, retry_at, .. } = &event.what else { return Ok(()) };
+        let retry = &policy.policy.retry;
+        let listed = retry.categories.is_empty() || retry.categories.contains(category);
+        let allowed = self.retries < retry.max_retries && listed && *category != Category::permanent();
+        let tried = self.retries;
+        if allowed != retry_at.is_some() {
+            return Err(format!("a {} failure after {tried} retries was answered wrongly", category.as_str()));
+        }
+        self.reclaims_in_a_row = 0;
+        let Some(retry_at) = *retry_at else { return Ok(()) };
+        self.retries += 1;
+        let pauses = pauses(retry.backoff, tried);
+        if retry_at < event.at || !pauses.contains(&(retry_at - event.at)) {
+            return Err(format!("retry {tried} comes at {retry_at} after a failure at {}, not {pauses:?}", event.at));
+        }
+        Ok(())
+    }
+
+    /// Another attempt follows a lost lease until there were too many, and from the third in a row on after a pause.
+    fn lost(&mut self, at: Millis, again_at: Option<Millis>) -> Result<(), String> {
+        if (self.reclaims >= limits::RECLAIMS_MAX) != again_at.is_none() {
+            return Err(format!("after {} lost leases another one led to {again_at:?}", self.reclaims));
+        }
+        let Some(again_at) = again_at else { return Ok(()) };
+        self.reclaims += 1;
+        self.reclaims_in_a_row += 1;
+        let pause = match self.reclaims_in_a_row {
+            0..=2 => Span(0),
+            many => Span::seconds(1 << (many - 3).min(20)).min(Span::minutes(5)),
+        };
+        if again_at != at + pause {
+            let many = self.reclaims_in_a_row;
+            return Err(format!("after {many} lost leases in a row, the last at {at}, it waits until {again_at}"));
+        }
+        Ok(())
+    }
+}
+
+/// The pauses that a policy allows before a retry; the first one is 0.
+fn pauses(backoff: Backoff, retry: u32) -> RangeInclusive<Span> {
+    let (pause, jitter) = match backoff {
+        Backoff::Fixed { delay, jitter } => (delay, jitter),
+        Backoff::Exponential { initial, max, jitter } => {
+            (Span(initial.0.saturating_mul(2_u64.saturating_pow(retry))).min(max), jitter)
+        }
+    };
+    if jitter { Span(0)..=pause } else { pause..=pause }
+}
+
+/// Every failure and every lost lease was answered as the policy says, and is counted.
+pub(super) fn obeyed(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
+    let mut tries = Tries::of(before);
+    for event in events {
+        match &event.what {
+            What::AttemptFailed { .. } => tries.failed(before, event)?,
+            What::LeaseExpired { again_at, .. } => tries.lost(event.at, *again_at)?,
+            What::Completed { .. } => tries.reclaims_in_a_row = 0,
+            _ => {}
+        }
+    }
+    let counted = Tries::of(after);
+    if tries == counted { Ok(()) } else { Err(format!("it counts {counted:?} instead of {tries:?}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_their_limit_and_jitter_only_shortens_them() {
+        let doubling = |jitter| Backoff::Exponential { initial: Span(300), max: Span(4_000), jitter };
+        for (backoff, retry, least, most) in [
+            (Backoff::Fixed { delay: Span(800), jitter: false }, 7, 800, 800),
+            (Backoff::Fixed { delay: Span(800), jitter: true }, 7, 0, 800),
+            (doubling(false), 0, 300, 300),
+            (doubling(false), 3, 2_400, 2_400),
+            (doubling(true), 4, 0, 4_000),
+            (doubling(false), 500, 4_000, 4_000),
+        ] {
+            assert_eq!(pauses(backoff, retry), Span(least)..=Span(most), "{backoff:?}");
+        }
+    }
+
+    #[test]
+    fn only_too_many_lost_leases_are_the_end_and_many_in_a_row_wait() {
+        let lost = |reclaims, reclaims_in_a_row, again_at: Option<u64>| {
+            let mut tries = Tries { retries: 0, reclaims, reclaims_in_a_row };
+            tries.lost(Millis(5_000), again_at.map(Millis)).is_ok()
+        };
+        for (reclaims, in_a_row, again_at, right) in [
+            (0, 0, Some(5_000), true),
+            (0, 0, None, false),
+            (1, 1, Some(6_000), false),
+            (2, 2, Some(6_000), true),
+            (9, 3, Some(7_000), true),
+            (99, 40, Some(305_000), true),
+            (100, 0, Some(5_000), false),
+            (100, 0, None, true),
+        ] {
+            assert_eq!(lost(reclaims, in_a_row, again_at), right, "{reclaims} {in_a_row} {again_at:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Answers to submits are true: what was acknowledged exists as it was asked for, and who was turned away deserved it.
+
+use super::Checker;
+use super::answers::ANSWERS;
+use super::calls::Since;
+use onward_core::record::LaneState;
+use onward_core::{Millis, PartitionId, Rejection, Submitted, When, limits};
+use onward_engine::{Error, NewExecution, SubmitIds};
+
+impl Checker {
+    /// A submit goes out.
+    pub(crate) fn submits(&mut self, ids: SubmitIds, new: &NewExecution) {
+        self.calls.submits(ids, new);
+    }
+
+    /// A submit was answered.
+    pub(crate) fn submitted(
+        &mut self,
+        since: Since,
+        now: Millis,
+        ids: SubmitIds,
+        new: &NewExecution,
+        answer: &Result<Submitted, Error>,
+    ) {
+        if let Err(Error::Refused(_)) = answer {
+            let happened = self.executions.created_by(ids.command).is_some();
+            self.refused(ids.command, happened);
+        }
+        self.answered(since, now, Some(ids), new, answer);
+    }
+
+    /// Many submits in one call were answered. The engine chose their ids, and the answers come in their order.
+    pub(crate) fn submitted_many(
+        &mut self,
+        since: Since,
+        now: Millis,
+        many: &[NewExecution],
+        answer: &Result<Vec<Result<Submitted, Error>>, Error>,
+    ) {
+        let answers = match answer {
+            Ok(answers) => answers,
+            Err(error) => return self.violate(ANSWERS, format!("{} submits were refused: {error}", many.len())),
+        };
+        if answers.len() != many.len() {
+            return self.violate(ANSWERS, format!("{} submits got {} answers", many.len(), answers.len()));
+        }
+        for (new, answer) in many.iter().zip(answers) {
+            self.answered(since, now, None, new, answer);
+        }
+    }
+
+    fn answered(
+        &mut self,
+        since: Since,
+        now: Millis,
+        ids: Option<SubmitIds>,
+        new: &NewExecution,
+        answer: &Result<Submitted, Error>,
+    ) {
+        match answer {
+            Ok(submitted) => self.accepted(since, ids, new, *submitted),
+            Err(Error::Refused(rejection)) => {
+                let partition = ids.map(|ids| ids.execution.partition());
+                let is_right = self.rightly_turned_away(since, now, partition, new, rejection);
+                if since.rollbacks == self.rollbacks && !is_right {
+                    self.unjustified("a submit", rejection, &new.lane);
+                }
+            }
+            Err(error) => self.failure("a submit", error),
+        }
+    }
+
+    fn accepted(&mut self, since: Since, ids: Option<SubmitIds>, new: &NewExecution, submitted: Submitted) {
+        let Submitted { id, created } = submitted;
+        if self.rollbacks > 0 && (self.executions.is_void(id) || self.execution(id).is_none()) {
+            return;
+        }
+        let Some(execution) = self.execution(id) else {
+            return self.violate(ANSWERS, format!("{id} was acknowledged and does not exist"));
+        };
+        let created_by = execution.created_by;
+        if !self.same_arguments(execution, new) {
+            return self.violate(ANSWERS, format!("{id} stands for a submit with other arguments"));
+        }
+        let is_right = match ids {
+            Some(ids) => created == (created_by == ids.command) && (!created || id == ids.execution),
+            None => !created || self.history.was(id, since.seq, None),
+        };
+        let key = new.idempotency_key.as_ref();
+        if !is_right || (!created && key.is_none()) {
+            return self.violate(ANSWERS, format!("a submit was told created = {created} about {id}"));
+        }
+        if created && let Some(what) = self.history.first(id).and_then(|born| self.differs_from(new, born)) {
+            return self.violate(ANSWERS, format!("{id} {what}"));
+        }
+        let until = key.and_then(|key| self.executions.remembered_until(&new.namespace, key));
+        if !created && until.is_some_and(|until| until <= since.at) {
+            self.violate(ANSWERS, format!("{id} was answered for a key that is forgotten"));
+        }
+    }
+
+    fn rightly_turned_away(
+        &self,
+        since: Since,
+        now: Millis,
+        partition: Option<PartitionId>,
+        new: &NewExecution,
+        rejection: &Rejection,
+    ) -> bool {
+        match rejection {
+            Rejection::LaneDraining(lane) => {
+                let name = (new.namespace.clone(), lane.clone());
+                let drains = |at| self.lanes.said(&name, at, LaneState::Draining, since.seq);
+                *lane == new.lane && partition.map_or_else(|| (0..self.partitions).map(PartitionId).any(drains), drains)
+            }
+            Rejection::TimeInPast { .. } => {
+                matches!(new.when, When::At(at) if at + limits::PAST_GRACE < now)
+            }
+            Rejection::IdempotencyMismatch { existing } => self.execution(*existing).is_some_and(|execution| {
+                (&execution.namespace, &execution.idempotency_key) == (&new.namespace, &new.idempotency_key)
+                    && !self.same_arguments(execution, new)
+            }),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The rules with a fault in them: each wraps the real ones and gets one thing wrong.
+
+use super::Mutant;
+use crate::hub::Hub;
+use onward_core::record::{AttemptKind, Execution, Readiness, Record, State, Waiting};
+use onward_core::{
+    Claim, Command, CommandId, Deliver, ExecutionId, Fence, Key, Millis, Rejection, Reply, Span, Stop, View, When,
+    apply, index, limits,
+};
+use onward_engine::Rules;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// How long something that has just happened is overlooked; a sweep looks later than that.
+const OVERLOOKED: Span = Span(500);
+
+/// The rules that an engine runs, with or without a fault.
+pub(crate) fn rules(mutant: Option<Mutant>) -> Rules {
+    match mutant {
+        Some(Mutant::NoFence) => no_fence,
+        Some(Mutant::MarkInsteadOfIds) => mark_instead_of_ids,
+        Some(Mutant::HintTrusted) => hint_trusted,
+        Some(Mutant::EpochReuse) => epoch_reuse,
+        Some(Mutant::RepeatForgotten) => repeat_forgotten,
+        Some(Mutant::TimerOnlyBySweep) => timer_only_by_sweep,
+        Some(Mutant::WaiterNotWoken) => waiter_not_woken,
+        Some(Mutant::GivesUpAtOnce) => gives_up_at_once,
+        Some(Mutant::LeaseTooLong) => lease_too_long,
+        Some(Mutant::DelayIgnored) => delay_ignored,
+        _ => counted,
+    }
+}
+
+thread_local! {
+    /// The run of this thread: rules are plain functions and find it here.
+    static RUN: RefCell<Option<Arc<Hub>>> = const { RefCell::new(None) };
+    static OPERATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Says which run the rules on this thread belong to, and forgets what the last one counted.
+pub(crate) fn begin(hub: &Arc<Hub>) {
+    RUN.with(|run| *run.borrow_mut() = Some(hub.clone()));
+    OPERATIONS.set(0);
+}
+
+/// Ends the run of this thread; answers how many commands its rules ran, repeats and timers included.
+pub(crate) fn end() -> u64 {
+    RUN.with(|run| *run.borrow_mut() = None);
+    OPERATIONS.get()
+}
+
+fn hub() -> Option<Arc<Hub>> {
+    RUN.with(|run| run.borrow().clone())
+}
+
+fn counted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    OPERATIONS.set(OPERATIONS.get() + 1);
+    apply(view, command, now)
+}
+
+fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let mut command = command.clone();
+    let fence = match &mut command {
+        Command::Renew(renew) => Some(&mut renew.fence),
+        Command::Complete(complete) => Some(&mut complete.fence),
+        Command::Fail(fail) => Some(&mut fail.fence),
+        Command::Unclaim(unclaim) => Some(&mut unclaim.fence),
+        _ => None,
+    };
+    if let Some(fence) = fence
+        && let Some(Record::Execution(execution)) = view.get(&Key::Execution(fence.execution))?.as_deref()
+        && let State::Active(active) = &execution.state
+    {
+        let execution = execution.id;
+        *fence = Fence { execution, lease: active.lease.id, epoch: active.lease.epoch, attempt: active.attempt.index };
+    }
+    counted(view, &command, now)
+}
+
+fn repeat_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let mut command = command.clone();
+    if let Command::Complete(complete) = &mut command {
+        complete.command = CommandId(complete.command.0 ^ u128::from(OPERATIONS.get() + 1));
+    }
+    counted(view, &command, now)
+}
+
+fn mark_instead_of_ids(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let Command::Deliver(deliver) = command else { return counted(view, command, now) };
+    let Some(hub) = hub() else { return counted(view, command, now) };
+    let (to, from) = (view.partition(), deliver.from);
+    let messages = hub.check(|checker| {
+        let mark = checker.mark(to, from);
+        let is_new = |id| mark.is_none_or(|mark| checker.seq(id).is_none_or(|seq| seq > mark));
+        deliver.messages.iter().filter(|message| is_new(message.id)).cloned().collect()
+    });
+    counted(view, &Command::Deliver(Deliver { from, messages }), now)
+}
+
+/// The record that a rule is about to read, if it can still be swapped for another.
+fn before_read(view: &View<'_>, id: ExecutionId) -> Option<Execution> {
+    if view.has(&Key::Execution(id)) { None } else { hub()?.check(|checker| checker.execution(id).cloned()) }
+}
+
+fn swap(view: &mut View<'_>, execution: Execution) {
+    view.supply(Key::Execution(execution.id), Some(Arc::new(Record::Execution(execution))));
+}
+
+fn hint_trusted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Claim(claim) = command
+        && let Some(mut execution) = before_read(view, claim.execution)
+    {
+        let repeats = matches!(&execution.state, State::Active(active) if active.lease.id == claim.lease);
+        if !repeats && !matches!(execution.state, State::Waiting(_)) {
+            let readiness = Readiness::Ready { since: execution.changed_at };
+            execution.state = State::Waiting(Waiting { readiness, next: AttemptKind::Reclaim });
+            execution.result = None;
+            swap(view, execution);
+        }
+    }
+    counted(view, command, now)
+}
+
+fn epoch_reuse(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Claim(claim) = command
+        && let Some(mut execution) = before_read(view, claim.execution)
+        && matches!(execution.state, State::Waiting(_))
+        && execution.epoch > 0
+    {
+        execution.epoch -= 1;
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+fn timer_only_by_sweep(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Due(due) = command
+        && let Some(record) = view.get(&due.key)?
+        && let Some(at) = index::due(&record)
+        && (at..at + OVERLOOKED).contains(&now)
+    {
+        return Ok(Reply::Due { acted: false, next: None });
+    }
+    counted(view, command, now)
+}
+
+fn waiter_not_woken(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Claim(Claim { execution, .. }) = command
+        && let Some(Record::Execution(found)) = view.get(&Key::Execution(*execution))?.as_deref()
+        && let State::Waiting(Waiting { readiness: Readiness::Ready { since }, .. }) = found.state
+        && now < since + OVERLOOKED
+    {
+        return Err(Rejection::NotReady { execution: *execution, state: found.public_state() }.into());
+    }
+    counted(view, command, now)
+}
+
+fn gives_up_at_once(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Due(due) = command
+        && let Key::Execution(id) = due.key
+        && let Some(mut execution) = before_read(view, id)
+        && matches!(execution.state, State::Active(_))
+    {
+        execution.reclaims = limits::RECLAIMS_MAX;
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+fn lease_too_long(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let mut command = command.clone();
+    if let Command::Claim(claim) = &mut command {
+        claim.ttl = Span(claim.ttl.0 + 1);
+    }
+    counted(view, &command, now)
+}
+
+fn delay_ignored(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let mut command = command.clone();
+    if let Command::Submit(submit) = &mut command {
+        submit.when = When::Now;
+    }
+    counted(view, &command, now)
+}
