@@ -8,7 +8,9 @@ use crate::shared::Shared;
 use crate::task::{Answer, Task};
 use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
-use onward_core::{Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Stop, Touch, View, limits};
+use onward_core::{
+    Command, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Stop, Touch, View, limits,
+};
 use onward_store as store;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +22,8 @@ pub(crate) struct Flight {
     pub(crate) id: store::Version,
     pub(crate) steps: Vec<Step>,
     pub(crate) changes: Vec<Change>,
+    /// Lanes that let nobody claim, if what was read of them still holds when this is committed.
+    pub(crate) paused: BTreeSet<(Namespace, Lane)>,
 }
 
 /// A command that was applied, and its answer once the batch is committed.
@@ -76,9 +80,9 @@ pub(crate) fn apply(
     }
     let mut steps: Vec<Step> =
         tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
-    let disappointed = hand_off(shared, &mut view, &mut steps, now);
+    let HandedOff { disappointed, paused } = hand_off(shared, &mut view, &mut steps, now);
     let (batch, changes) = build(shared, &view, cache);
-    let flight = Flight { id: batch.id, steps, changes };
+    let flight = Flight { id: batch.id, steps, changes, paused };
     Applied::Ready(Box::new((batch, flight, disappointed)))
 }
 
@@ -95,16 +99,28 @@ fn run(shared: &Shared, view: &mut View, command: &Command, now: Millis) -> Resu
     }
 }
 
+/// What came of handing work over.
+#[derive(Default)]
+struct HandedOff {
+    /// Waiters that got nothing.
+    disappointed: Vec<Waiter>,
+    /// Lanes that let nobody claim.
+    paused: BTreeSet<(Namespace, Lane)>,
+}
+
 /// Gives what these commands made ready to workers parked here, in the same batch; whoever got nothing comes back.
-fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> Vec<Waiter> {
+fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> HandedOff {
+    let mut handed = HandedOff::default();
     if !shared.board.anybody_waits() {
-        return Vec::new();
+        return handed;
     }
     let waiting: Vec<Arc<Record>> =
         view.writes().filter_map(|(_, record)| record.filter(|record| ready(record).is_some()).cloned()).collect();
-    let mut disappointed = Vec::new();
     for record in waiting.iter().take(limits::BATCH_COMMANDS_MAX) {
         let Some(execution) = ready(record) else { continue };
+        if handed.paused.contains(&(execution.namespace.clone(), execution.lane.clone())) {
+            continue;
+        }
         let Some(waiter) = shared.board.waiter_for(execution) else { continue };
         let claim = Command::Claim(waiter.wants.claim(execution.id, LeaseId(shared.chance.id())));
         match run(shared, view, &claim, now) {
@@ -114,14 +130,14 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
                 steps.push(Step { task, result: Ok(reply), reads: view.take_step().reads });
             }
             refused => {
-                if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = &refused {
-                    shared.board.stall_lane(&waiter.wants.namespace, lane);
+                if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = refused {
+                    handed.paused.insert((waiter.wants.namespace.clone(), lane));
                 }
-                disappointed.push(waiter);
+                handed.disappointed.push(waiter);
             }
         }
     }
-    disappointed
+    handed
 }
 
 /// The execution in a record, if it waits for a worker.

@@ -4,8 +4,9 @@ use crate::batch::Step;
 use crate::batch::{Change, ready};
 use crate::board::{Move, Origin, QueueKey};
 use crate::shared::Shared;
+use crate::timers::Moved;
 use onward_core::record::{Record, State};
-use onward_core::{Command, Key, Millis, PartitionId, Reply, Share, index};
+use onward_core::{Command, Key, PartitionId, Reply, Share, index};
 
 /// Takes over what changed; called after the commit, never before.
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
@@ -45,10 +46,10 @@ fn moved(change: &Change) -> Option<Move> {
 }
 
 /// The new due time of a record, if it changed.
-fn due_again(change: &Change) -> Option<(&Key, Option<Millis>)> {
+fn due_again(change: &Change) -> Option<Moved<'_>> {
     let before = change.before.as_deref().and_then(index::due);
     let after = change.after.as_deref().and_then(index::due);
-    (before != after).then_some((&change.key, after))
+    (before != after).then_some(Moved { key: &change.key, before, after })
 }
 
 fn registries(shared: &Shared, change: &Change) {

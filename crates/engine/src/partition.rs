@@ -225,7 +225,7 @@ impl Partition {
         self.shared.metrics.commands.add(flight.steps.len() as u64);
         hints::count_duties(&self.shared, &flight.steps, &flight.changes);
         hints::learn(&self.shared, self.id, &flight.changes);
-        self.notice_paused_lanes(&flight.steps);
+        self.notice_paused_lanes(&flight);
         for Step { task, result, .. } in flight.steps {
             reply(&self.shared, task, result);
         }
@@ -233,8 +233,11 @@ impl Partition {
 
     /// A refused claim shows that its lane is paused here. This is noticed in the loop, in the order of commits, so that
     /// it cannot outlast the commit that opens the lane again.
-    fn notice_paused_lanes(&self, steps: &[Step]) {
-        for step in steps {
+    fn notice_paused_lanes(&self, flight: &Flight) {
+        for (namespace, lane) in &flight.paused {
+            self.shared.board.stall_lane(namespace, lane);
+        }
+        for step in &flight.steps {
             if let (Command::Claim(claim), Err(Error::Refused(Rejection::LanePaused(lane)))) =
                 (&step.task.command, &step.result)
                 && let Some(loaded) = self.cache.get(&Key::Execution(claim.execution))

@@ -39,6 +39,14 @@ pub(crate) enum Next {
     Sleep,
 }
 
+/// How a commit changed a record's due time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moved<'a> {
+    pub(crate) key: &'a Key,
+    pub(crate) before: Option<Millis>,
+    pub(crate) after: Option<Millis>,
+}
+
 /// A reading of the store that is under way: what commits set meanwhile is kept, because the reading may miss it.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
@@ -62,8 +70,9 @@ impl Timers {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A commit made these the due times of its records.
-    pub(crate) fn set_all<'a>(&self, partition: PartitionId, dues: impl Iterator<Item = (&'a Key, Option<Millis>)>) {
+    /// A commit changed due times. A time that is known and is not the one before the change was read from the store
+    /// after it, perhaps from a later commit of another process, and must not be forgotten.
+    pub(crate) fn set_all<'a>(&self, partition: PartitionId, dues: impl Iterator<Item = Moved<'a>>) {
         let mut dues = dues.peekable();
         if dues.peek().is_none() {
             return;
@@ -71,10 +80,12 @@ impl Timers {
         let mut inner = self.lock();
         let first = inner.first();
         let mut earliest = None;
-        for (key, due) in dues {
-            inner.forget(key);
-            if let Some(due) = due.filter(|due| *due <= inner.known_until || inner.readings > 0) {
-                inner.remember(partition, key.clone(), due);
+        for Moved { key, before, after } in dues {
+            if inner.by_key.get(key).map(|(known, _)| *known) == before {
+                inner.forget(key);
+            }
+            if let Some(due) = after.filter(|due| *due <= inner.known_until || inner.readings > 0) {
+                inner.remind(partition, key.clone(), due);
                 earliest = Some(earliest.map_or(due, |earliest: Millis| earliest.min(due)));
             }
         }
@@ -206,8 +217,9 @@ mod tests {
     use super::*;
 
     impl Timers {
-        fn set(&self, partition: PartitionId, key: &Key, due: Option<Millis>) {
-            self.set_all(partition, [(key, due)].into_iter());
+        fn set(&self, partition: PartitionId, key: &Key, before: Option<u64>, after: Option<u64>) {
+            let moved = Moved { key, before: before.map(Millis), after: after.map(Millis) };
+            self.set_all(partition, [moved].into_iter());
         }
     }
 
@@ -226,30 +238,32 @@ mod tests {
     #[test]
     fn times_beyond_the_known_part_are_read_not_remembered() {
         let timers = Timers::new();
-        timers.set(HERE, &key(1), Some(Millis(50)));
+        timers.set(HERE, &key(1), None, Some(50));
         assert_eq!(timers.next(), Next::ReadFrom(Millis(0)));
         let reading = timers.begin_reading();
-        timers.set(HERE, &key(2), Some(Millis(70)));
+        timers.set(HERE, &key(2), None, Some(70));
         reading.end(vec![(Millis(50), HERE, key(1))], Millis(0), Millis(60), true);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(50)));
         assert_eq!(timers.take_due(Millis(60), 10), [(HERE, key(1))]);
         assert_eq!(timers.next(), Next::ReadFrom(Millis(60)), "there may be unread times before 70");
         timers.begin_reading().end(Vec::new(), Millis(60), Millis(u64::MAX), true);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(70)), "what arrived during the first reading is kept");
-        timers.set(HERE, &key(2), None);
+        timers.set(HERE, &key(2), Some(70), None);
         assert_eq!(timers.next(), Next::Sleep);
     }
 
     #[test]
     fn an_earlier_time_found_by_a_reading_or_a_reminder_wins() {
         let timers = all_known();
-        timers.set(HERE, &key(1), Some(Millis(30)));
+        timers.set(HERE, &key(1), None, Some(30));
         timers.begin_reading().end(vec![(Millis(13), HERE, key(1))], Millis(0), Millis(40), true);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(13)), "another process moved it");
         timers.remind(HERE, &key(1), Millis(20));
         assert_eq!(timers.next(), Next::SleepUntil(Millis(13)));
-        timers.set(HERE, &key(1), Some(Millis(99)));
-        assert_eq!(timers.next(), Next::SleepUntil(Millis(99)), "a commit here is the truth");
+        timers.set(HERE, &key(1), Some(30), Some(99));
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(13)), "what was read may be newer than this commit");
+        timers.set(HERE, &key(1), Some(13), Some(99));
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(99)), "this commit changed what was read");
     }
 
     #[test]
@@ -269,7 +283,7 @@ mod tests {
     fn memory_is_bounded() {
         let timers = all_known();
         for n in 0..200_000 {
-            timers.set(HERE, &key(n), Some(Millis(1_000_000 - n)));
+            timers.set(HERE, &key(n), None, Some(1_000_000 - n));
         }
         assert!(timers.lock().times.len() <= limits::TIMERS_MAX);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(800_001)));

@@ -161,6 +161,10 @@ fn ready_at(view: &mut View, when: When, now: Millis) -> Result<Millis, Rejectio
     if at > now + limits::FUTURE_MAX {
         return Err(Rejection::invalid("run_at", format!("is more than {} ahead", limits::FUTURE_MAX)));
     }
+    if let When::At(at) = when {
+        // A commit that comes later must not happen: a repeat of it would have been refused by then.
+        view.not_after(at + limits::PAST_GRACE + Span(1));
+    }
     Ok(at)
 }
 

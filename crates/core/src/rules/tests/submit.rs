@@ -58,17 +58,19 @@ fn the_requested_time_decides_between_ready_and_delayed() {
     let hour = Span::hours(1);
     let delayed = |until: Millis| Readiness::Delayed { until, why: WhyDelayed::Submitted };
     let ready = Readiness::Ready { since: start };
-    let from = |time: Millis| Window { not_before: Some(time), not_after: None };
+    let until = |time: Millis| Some(time + limits::PAST_GRACE + Span(1));
+    let from = |time: Millis| Window { not_before: Some(time), not_after: until(time) };
+    let before = |time: Millis| Window { not_before: None, not_after: until(time) };
     let free = Window::default();
     for (when, readiness, window) in [
         (When::Now, ready, free),
         (When::After(Span(0)), ready, free),
         (When::After(hour), delayed(start + hour), free),
-        (When::At(start + Span(1)), delayed(start + Span(1)), free),
+        (When::At(start + Span(1)), delayed(start + Span(1)), before(start + Span(1))),
         (When::At(start), ready, from(start)),
         (When::At(start - Span(1)), ready, from(start - Span(1))),
         (When::At(start - limits::PAST_GRACE), ready, from(start - limits::PAST_GRACE)),
-        (When::At(start + limits::FUTURE_MAX), delayed(start + limits::FUTURE_MAX), free),
+        (When::At(start + limits::FUTURE_MAX), delayed(start + limits::FUTURE_MAX), before(start + limits::FUTURE_MAX)),
     ] {
         let mut world = World::new(1);
         let done = world.home(&command(Submit { when, ..submit(1) }));
