@@ -134,6 +134,18 @@ impl<'a> View<'a> {
         self.slots.contains_key(key)
     }
 
+    /// How many records are at hand.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no record is at hand.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// Every key that a command read, in order; each must still be as it was when the batch commits.
     pub fn reads(&self) -> impl Iterator<Item = &Key> {
         self.slots.iter().filter(|(_, slot)| slot.read_by > 0).map(|(key, _)| key)

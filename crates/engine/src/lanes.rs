@@ -1,18 +1,18 @@
 //! Lanes as operators see them: decide, and wait until every partition knows.
 
 use crate::{Engine, Error, query};
-use onward_core::record::{LaneMaster, LaneSettings, Record};
-use onward_core::{Command, Key, Lane, Namespace, PartitionId, Rejection, Reply, SetLane, Span};
+use onward_core::record::{LaneMaster, Record};
+use onward_core::{Command, Key, Lane, LaneChange, Namespace, PartitionId, Rejection, Reply, SetLane, Span};
 
 impl Engine {
-    /// Changes what a lane lets through; answers when every partition has the decision.
+    /// Changes a lane's settings; answers when every partition has the decision.
     ///
     /// # Errors
     /// A failure of the store, or `contended` when the partitions did not all answer in time.
-    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, settings: LaneSettings) -> Result<u64, Error> {
+    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, change: LaneChange) -> Result<u64, Error> {
         let home = PartitionId::of_gates(namespace, self.shared.partitions);
         let command = self.command_id();
-        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), settings };
+        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), change };
         let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
             return Err(Error::Internal("a lane change was answered by something else".into()));
         };

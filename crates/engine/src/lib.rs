@@ -20,6 +20,7 @@ mod jobs;
 mod lanes;
 mod metrics;
 mod office;
+mod operators;
 mod options;
 mod partition;
 mod query;
@@ -31,6 +32,7 @@ mod timers;
 mod tracker;
 mod waiters;
 mod wakes;
+mod workers;
 
 pub use engine::Engine;
 pub use error::Error;

@@ -29,7 +29,8 @@ pub struct ListCursor {
 pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
     match record(shared, id.partition(), &Key::Execution(id)).await? {
         None => Ok(None),
-        Some(Record::Execution(execution)) => Ok(Some(execution)),
+        // What is being removed is gone for everybody.
+        Some(Record::Execution(execution)) => Ok(Some(execution).filter(|execution| !execution.is_purging())),
         Some(_) => Err(Rejection::RecordUnreadable { key: id.to_string() }.into()),
     }
 }

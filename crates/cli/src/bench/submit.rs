@@ -182,5 +182,7 @@ pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, part
         share: Share::default(),
         policy: Policy::default(),
         idempotency_key: None,
+        unique_key: None,
+        deadline: None,
     }
 }
