@@ -205,9 +205,7 @@ impl Rejection {
             | Self::LeaseExpired { .. }
             | Self::StaleLease { .. }
             | Self::AttemptTimedOut { .. }
-            | Self::DeadlinePassed { .. } => {
-                "abandon this attempt; its effects must not be reported"
-            }
+            | Self::DeadlinePassed { .. } => "abandon this attempt; its effects must not be reported",
             Self::RecordUnreadable { .. } => "update this program, or run a check of the store",
         }
     }

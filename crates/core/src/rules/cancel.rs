@@ -1,6 +1,8 @@
 //! Ending an execution that nobody wants any more, from any state that is not an end.
 
-use crate::record::{Active, AttemptEnd, Cancellation, Canceller, Did, Execution, Finished, Outcome, State, StopRequest};
+use crate::record::{
+    Active, AttemptEnd, Cancellation, Canceller, Did, Execution, Finished, Outcome, State, StopRequest,
+};
 use crate::rules::fence::{self, Earlier, Owner};
 use crate::rules::finish;
 use crate::{Cancel, Millis, Reason, Rejection, Reply, Span, Stop, View, What, limits};
@@ -60,6 +62,19 @@ fn ask(
     (What::StopRequested { attempt, until, reason }, Did::AskedToStop { until })
 }
 
+/// The end of an execution whose attempt is over after somebody asked it to stop: no other attempt may follow, however
+/// this one ended. Nothing when nobody asked.
+pub(crate) fn asked(
+    view: &mut View,
+    execution: &mut Execution,
+    active: &Active,
+    now: Millis,
+) -> Result<Option<What>, Stop> {
+    let Some(stop) = &active.stop else { return Ok(None) };
+    let ended = (Some(active.attempt.index), false);
+    end(view, execution, stop.cancellation.clone(), ended, now).map(Some)
+}
+
 /// The end, once its attempt has ended.
 pub(crate) fn end(
     view: &mut View,
@@ -68,8 +83,7 @@ pub(crate) fn end(
     (attempt, paused): (Option<u32>, bool),
     now: Millis,
 ) -> Result<What, Stop> {
-    let what =
-        What::Cancelled { by: cancellation.by, reason: cancellation.reason.clone(), attempt, paused };
+    let what = What::Cancelled { by: cancellation.by, reason: cancellation.reason.clone(), attempt, paused };
     let finished = Finished { cancelled: Some(cancellation), ..Finished::new(Outcome::Cancelled, now) };
     finish::finish(view, execution, finished)?;
     Ok(what)

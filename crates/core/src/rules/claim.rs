@@ -97,12 +97,8 @@ fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, 
         view.put_new(Key::Attempt(execution.id, last.index), Record::Attempt(last))?;
     }
     execution.epoch += 1;
-    let lease = Lease {
-        id: claim.lease,
-        epoch: execution.epoch,
-        worker: claim.worker.clone(),
-        expires_at: now + claim.ttl,
-    };
+    let lease =
+        Lease { id: claim.lease, epoch: execution.epoch, worker: claim.worker.clone(), expires_at: now + claim.ttl };
     let active = Active { lease, attempt, stop: None };
     // A lease that would be dead when it is written is not given out at all.
     view.not_after(active.lease.expires_at);

@@ -1,8 +1,8 @@
 //! Going on with an attempt later: the lease is released, and the same attempt is taken up again when its time comes.
 
-use crate::record::{Pause, Readiness, Waiting, WhyDelayed};
+use crate::record::{AttemptEnd, Pause, Readiness, Waiting, WhyDelayed};
 use crate::rules::fence::{self, Earlier, Owner};
-use crate::rules::submit;
+use crate::rules::{cancel, submit};
 use crate::{Delay, Millis, Reply, Stop, View, What};
 
 pub(crate) fn delay(view: &mut View, delay: &Delay, now: Millis) -> Result<Reply, Stop> {
@@ -16,6 +16,12 @@ pub(crate) fn delay(view: &mut View, delay: &Delay, now: Millis) -> Result<Reply
     execution.changed_at = now;
     execution.reclaims_in_a_row = 0;
     execution.wait(Waiting { readiness: Readiness::at(until, WhyDelayed::Worker, now), next });
-    view.put_execution(*execution, What::Delayed { attempt: active.attempt.index, until })?;
+    let mut what = What::Delayed { attempt: active.attempt.index, until };
+    if active.stop.is_some() {
+        // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.
+        fence::end_any(&mut execution, AttemptEnd::Cancelled, now);
+        what = cancel::asked(view, &mut execution, &active, now)?.unwrap_or(what);
+    }
+    view.put_execution(*execution, what)?;
     Ok(Reply::Delayed { until })
 }

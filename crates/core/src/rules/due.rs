@@ -79,10 +79,13 @@ fn time_out(view: &mut View, execution: &mut Execution, active: &Active, now: Mi
     let failure = Failure::new(Category::timeout(), "the attempt ran for too long");
     // Nobody draws a chance for a due time, so the pause is drawn from what the execution is.
     let seed = ids::fingerprint(&[execution.id.uuid().as_bytes(), &active.lease.epoch.to_le_bytes()]);
-    let retry_at = fail::retry_at(execution, &failure.category, seed, now);
+    let retry_at = fail::retry_at(execution, active, &failure.category, seed, now);
     let end = AttemptEnd::Failed { failure: failure.clone(), retry_at };
     execution.reclaims_in_a_row = 0;
     fence::end_attempt(execution, active, end, None, now);
+    if let Some(cancelled) = cancel::asked(view, execution, active, now)? {
+        return Ok(cancelled);
+    }
     fail::follow(view, execution, retry_at, (Outcome::Expired, failure), now)?;
     Ok(What::TimedOut { attempt: active.attempt.index, retry_at })
 }

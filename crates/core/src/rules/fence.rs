@@ -73,12 +73,7 @@ pub(crate) fn alive(view: &mut View, execution: &Execution, active: &Active, now
 }
 
 /// What this call did to the attempt of this index before, wherever that is kept by now.
-fn earlier(
-    view: &mut View,
-    execution: &Execution,
-    index: u32,
-    command: CommandId,
-) -> Result<Option<Earlier>, Stop> {
+fn earlier(view: &mut View, execution: &Execution, index: u32, command: CommandId) -> Result<Option<Earlier>, Stop> {
     let of_pauses = |pauses: &VecDeque<(CommandId, Pause)>| {
         pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| Earlier::Paused(*pause))
     };

@@ -4,8 +4,8 @@ use crate::record::{Format, LaneCopy, LaneMaster, LaneSettings, MessageBody, Rec
 use crate::rules::message;
 use crate::view::unreadable;
 use crate::{
-    CommandId, Event, Key, Lane, LaneChange, MessageId, Millis, Namespace, PartitionId, Rejection, Reply, SetLane, Stop,
-    View, What, limits,
+    CommandId, Event, Key, Lane, LaneChange, MessageId, Millis, Namespace, PartitionId, Rejection, Reply, SetLane,
+    Stop, View, What, limits,
 };
 use std::collections::{BTreeSet, VecDeque};
 

@@ -3,13 +3,14 @@
 use crate::record::{
     Active, AttemptEnd, Did, Execution, Finished, Next, Outcome, Readiness, State, Waiting, WhyDelayed,
 };
-use crate::rules::{fence, finish};
+use crate::rules::{cancel, fence, finish};
 use crate::{Category, Failure, LeaseId, Millis, Reason, Rejection, Span, Stop, View, What, limits};
 
 /// A lapsed lease.
 pub(crate) fn expire(view: &mut View, execution: &mut Execution, active: &Active, now: Millis) -> Result<What, Stop> {
-    let again_at = interrupt(view, execution, active, AttemptEnd::Interrupted, now)?;
-    Ok(What::LeaseExpired { attempt: active.attempt.index, again_at })
+    let attempt = active.attempt.index;
+    let what = |again_at| What::LeaseExpired { attempt, again_at };
+    interrupt(view, execution, active, (AttemptEnd::Interrupted, what), now)
 }
 
 /// A lease that an operator takes away.
@@ -28,31 +29,35 @@ pub(crate) fn revoke(
         return Err(Rejection::StaleLease { current: active.lease.epoch, given: 0 }.into());
     }
     let end = AttemptEnd::Revoked { reason: reason.clone() };
-    let again_at = interrupt(view, execution, &active, end, now)?;
-    let what = What::LeaseRevoked { attempt: active.attempt.index, reason: reason.clone(), again_at };
+    let attempt = active.attempt.index;
+    let what = |again_at| What::LeaseRevoked { attempt, reason: reason.clone(), again_at };
+    let what = interrupt(view, execution, &active, (end, what), now)?;
     Ok((what, Did::Revoked { lease: active.lease.id, epoch: active.lease.epoch }))
 }
 
-/// Ends the attempt; answers when the next one may start, or nothing when too many were lost.
+/// Ends the attempt and says so with the time at which the next one may start, or without one when too many were lost.
 fn interrupt(
     view: &mut View,
     execution: &mut Execution,
     active: &Active,
-    end: AttemptEnd,
+    (end, what): (AttemptEnd, impl FnOnce(Option<Millis>) -> What),
     now: Millis,
-) -> Result<Option<Millis>, Stop> {
+) -> Result<What, Stop> {
     fence::end_attempt(execution, active, end, None, now);
+    if let Some(cancelled) = cancel::asked(view, execution, active, now)? {
+        return Ok(cancelled);
+    }
     if execution.reclaims >= execution.policy.max_reclaims() {
         let failure = Failure::new(Category::engine(), "max_reclaims_exceeded");
         let finished = Finished { failure: Some(failure), ..Finished::new(Outcome::Failed, now) };
         finish::finish(view, execution, finished)?;
-        return Ok(None);
+        return Ok(what(None));
     }
     execution.reclaims += 1;
     execution.reclaims_in_a_row += 1;
     let again_at = now + pause(execution.reclaims_in_a_row);
     execution.wait(Waiting { readiness: Readiness::at(again_at, WhyDelayed::Reclaim, now), next: Next::Reclaim });
-    Ok(Some(again_at))
+    Ok(what(Some(again_at)))
 }
 
 /// The pause after this many lost leases in a row.

@@ -12,10 +12,17 @@ pub(crate) fn operate(view: &mut View, operate: &Operate, now: Millis) -> Result
         _ => return Err(Rejection::ExecutionNotFound(operate.execution).into()),
     };
     if let Some(earlier) = execution.operated.iter().find(|earlier| earlier.by == operate.command) {
-        return Ok(Reply::Operated(earlier.did));
+        return if answers(earlier.did, &operate.act) {
+            Ok(Reply::Operated(earlier.did))
+        } else {
+            Err(Rejection::invalid("command", "this id did something else to the execution before").into())
+        };
     }
     if execution.is_purging() {
-        return Err(Rejection::Purged(operate.execution).into());
+        return match operate.act {
+            Act::Purge => Ok(Reply::Operated(Did::Purged)),
+            _ => Err(Rejection::Purged(operate.execution).into()),
+        };
     }
     let now = now.max(execution.changed_at);
     let Some((what, did)) = act(view, &mut execution, &operate.act, now)? else {
@@ -25,6 +32,19 @@ pub(crate) fn operate(view: &mut View, operate: &Operate, now: Millis) -> Result
     remember(&mut execution, operate.command, did);
     view.put_execution(execution, what)?;
     Ok(Reply::Operated(did))
+}
+
+/// Whether this can be the answer to such a call.
+fn answers(did: Did, act: &Act) -> bool {
+    match act {
+        Act::Cancel { .. } => matches!(did, Did::Cancelled | Did::AskedToStop { .. }),
+        Act::Reschedule { .. } => matches!(did, Did::Rescheduled { .. }),
+        Act::Prioritise { .. } => matches!(did, Did::Prioritised { .. }),
+        Act::Tag { .. } => matches!(did, Did::Tagged),
+        Act::Revoke { .. } => matches!(did, Did::Revoked { .. }),
+        Act::Replay { .. } => matches!(did, Did::Replayed { .. }),
+        Act::Purge => matches!(did, Did::Purged),
+    }
 }
 
 /// Does it. A purge has no answer of its own: it writes everything itself.

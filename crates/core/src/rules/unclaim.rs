@@ -1,6 +1,7 @@
 //! Giving a lease back: the execution is ready again at once and nothing counts as lost.
 
 use crate::record::{AttemptEnd, Next, Pause, Readiness, Waiting};
+use crate::rules::cancel;
 use crate::rules::fence::{self, Earlier, Owner};
 use crate::{Millis, Reply, Stop, Unclaim, View, What};
 
@@ -13,14 +14,20 @@ pub(crate) fn unclaim(view: &mut View, unclaim: &Unclaim, now: Millis) -> Result
         Owner::Repeats(_) => return Err(fence::other_use()),
     };
     // An attempt that had a pause before goes on after this one too; a fresh one starts over.
-    let next = if active.attempt.resumed_at.is_some() {
+    let next = if active.attempt.resumed_at.is_some() && active.stop.is_none() {
         execution.changed_at = now;
         fence::pause_attempt(&active, unclaim.command, Pause::Returned, now)
     } else {
         fence::end_attempt(&mut execution, &active, AttemptEnd::Returned, Some(unclaim.command), now);
         Next::fresh(active.attempt.kind)
     };
-    execution.wait(Waiting { readiness: Readiness::Ready { since: now }, next });
-    view.put_execution(*execution, What::Returned { attempt: active.attempt.index })?;
+    let what = match cancel::asked(view, &mut execution, &active, now)? {
+        Some(cancelled) => cancelled,
+        None => {
+            execution.wait(Waiting { readiness: Readiness::Ready { since: now }, next });
+            What::Returned { attempt: active.attempt.index }
+        }
+    };
+    view.put_execution(*execution, what)?;
     Ok(Reply::Returned)
 }
