@@ -302,7 +302,7 @@ impl Client {
         Ok(execution.filter(|execution| execution.namespace == self.namespace))
     }
 
-    async fn existing(&self, id: ExecutionId) -> Result<Execution> {
+    pub(crate) async fn existing(&self, id: ExecutionId) -> Result<Execution> {
         self.find(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
     }
 

@@ -77,6 +77,8 @@ mod failed;
 #[cfg(feature = "embedded")]
 mod handler;
 #[cfg(feature = "embedded")]
+mod inspect;
+#[cfg(feature = "embedded")]
 mod operators;
 #[cfg(feature = "embedded")]
 mod options;
@@ -97,6 +99,7 @@ pub use {
     description::Description,
     error::{Error, Result},
     failed::Failed,
+    inspect::AttemptDescription,
     onward_engine as engine,
     onward_engine::ListCursor,
     onward_store as store,

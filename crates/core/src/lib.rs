@@ -33,6 +33,7 @@ mod reply;
 mod rules;
 mod time;
 mod view;
+mod why;
 
 pub use apply::apply;
 pub use command::{
@@ -53,3 +54,4 @@ pub use rejection::{Handling, Rejection};
 pub use reply::{AfterFailure, Claimed, Renewed, Reply, Submitted};
 pub use time::{Millis, Span};
 pub use view::{Source, Step, Stop, Touch, View, Window};
+pub use why::{Because, Explanation, Release, why};

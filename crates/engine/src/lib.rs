@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod gather;
 mod hints;
+mod inspect;
 mod jobs;
 mod lanes;
 mod metrics;
@@ -36,6 +37,7 @@ mod workers;
 
 pub use engine::Engine;
 pub use error::Error;
+pub use lanes::LaneListing;
 pub use metrics::MetricsSnapshot;
 pub use options::{Options, Rules, Scope};
 pub use query::{ListCursor, Listing};

@@ -77,6 +77,19 @@ pub(crate) async fn records(
     Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
 }
 
+/// Every key of an index that is small enough to be read whole, such as a registry.
+pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>, Error> {
+    let (mut keys, mut range) = (Vec::new(), Range::default());
+    loop {
+        let page = shared.store.scan(index, &Partitions::All, range.clone(), limits::PAGE_MAX).await?;
+        keys.extend(page.items.iter().filter_map(|found| found.key.as_str().parse::<Key>().ok()));
+        match page.items.last() {
+            Some(last) if page.more => range.after = Some((last.rank, last.key.clone())),
+            _ => return Ok(keys),
+        }
+    }
+}
+
 /// Executions of a namespace, newest first.
 pub(crate) async fn list(
     shared: &Shared,

@@ -54,6 +54,15 @@ impl Next {
         }
     }
 
+    /// The paused attempt that goes on, if one does.
+    #[must_use]
+    pub fn paused(&self) -> Option<&Paused> {
+        match self {
+            Self::Resume(paused) => Some(paused),
+            _ => None,
+        }
+    }
+
     /// A fresh attempt of this kind.
     pub(crate) fn fresh(kind: AttemptKind) -> Self {
         match kind {
@@ -215,15 +224,8 @@ pub enum PublicState {
 
 impl PublicState {
     /// All of them, in the order in which they are usually met.
-    pub const ALL: [Self; 7] = [
-        Self::Waiting,
-        Self::Delayed,
-        Self::Active,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-        Self::Expired,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Waiting, Self::Delayed, Self::Active, Self::Completed, Self::Failed, Self::Cancelled, Self::Expired];
 
     /// The state of this word.
     #[must_use]
