@@ -40,6 +40,37 @@ Examples:
   onward ls --state failed --kind send-email --limit 100
   onward ls --before x-0192f0c8-0000-7000-8000-000000000001-17";
 
+const RESULT_EXAMPLES: &str = "\
+Exit code 1 when it ended without a result or has not ended.
+
+Example:
+  onward result x-0192f0c8-0000-7000-8000-000000000001-17 > result.json";
+
+const WHY_EXAMPLES: &str = "\
+Example:
+  onward why x-0192f0c8-0000-7000-8000-000000000001-17";
+
+const CANCEL_EXAMPLES: &str = "\
+Examples:
+  onward cancel x-0192f0c8-0000-7000-8000-000000000001-17 --reason 'ordered twice'
+  onward cancel x-0192f0c8-0000-7000-8000-000000000001-17 --grace 30s";
+
+const RESCHEDULE_EXAMPLES: &str = "\
+Examples:
+  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17
+  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17 --delay 2h
+  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17 --at 2030-01-01T09:00:00Z";
+
+const TAG_EXAMPLES: &str = "\
+Example:
+  onward tag x-0192f0c8-0000-7000-8000-000000000001-17 --set customer=42 --remove draft";
+
+const LANE_EXAMPLES: &str = "\
+Examples:
+  onward lane ls
+  onward lane pause emails
+  onward lane set emails --retries 10 --retention 30d";
+
 const DEMO_EXAMPLES: &str = "\
 Runs in a temporary directory and takes less than half a minute. Ends with exit code 1 if anything did not hold.
 
@@ -96,10 +127,40 @@ pub(crate) enum Command {
     Submit(SubmitArgs),
     /// Show one execution.
     #[command(after_help = GET_EXAMPLES)]
-    Get(GetArgs),
+    Get(Target),
     /// List executions, newest first.
     #[command(after_help = LS_EXAMPLES)]
     Ls(LsArgs),
+    /// Print what an execution ended with, and nothing else.
+    #[command(after_help = RESULT_EXAMPLES)]
+    Result(Target),
+    /// Show the attempts of an execution.
+    Attempts(Target),
+    /// Show everything that happened to an execution.
+    History(Target),
+    /// Explain what an execution waits for and what would move it on.
+    #[command(after_help = WHY_EXAMPLES)]
+    Why(Target),
+    /// End an execution, at once or after its worker had time to stop.
+    #[command(after_help = CANCEL_EXAMPLES)]
+    Cancel(CancelArgs),
+    /// Run an execution again that has ended.
+    Replay(ReasonArgs),
+    /// Choose when a waiting execution runs; now, unless a time is given.
+    #[command(after_help = RESCHEDULE_EXAMPLES)]
+    Reschedule(RescheduleArgs),
+    /// Choose the place of an execution in its queue.
+    Priority(PriorityArgs),
+    /// Add and remove labels of an execution.
+    #[command(after_help = TAG_EXAMPLES)]
+    Tag(TagArgs),
+    /// Take an execution away from its worker; another one starts it again at once.
+    Revoke(ReasonArgs),
+    /// Remove an execution that has ended, with all that belongs to it.
+    Purge(PurgeArgs),
+    /// Show and change what lanes let through.
+    #[command(after_help = LANE_EXAMPLES)]
+    Lane(LaneArgs),
     /// Measure the engine beside the same store without it.
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
@@ -139,6 +200,21 @@ pub(crate) struct SubmitArgs {
     /// Makes a second submit with the same key answer the first execution.
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
+    /// Makes a second submit with the same key answer the first execution until that one ends.
+    #[arg(long, value_name = "KEY", conflicts_with = "key")]
+    pub(crate) unique: Option<String>,
+    /// Expire it after this long, wherever it stands then, as in 2h.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) deadline: Option<String>,
+    /// How often it is tried again when it fails.
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+    /// How long one attempt may run, as in 10m.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) attempt_timeout: Option<String>,
+    /// How long it is kept after it has ended, as in 30d.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) retention: Option<String>,
     /// A capability that the worker must have; may be given several times.
     #[arg(long, value_name = "CAPABILITY")]
     pub(crate) requires: Vec<String>,
@@ -147,13 +223,126 @@ pub(crate) struct SubmitArgs {
     pub(crate) namespace: String,
 }
 
+/// Which execution.
 #[derive(Debug, Args)]
-pub(crate) struct GetArgs {
+pub(crate) struct Target {
     /// Its id.
     pub(crate) id: String,
     /// Whose work it is.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Why, for whoever looks later.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+    /// How long a running attempt gets to stop by itself, as in 30s or 5m; no time unless given.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) grace: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReasonArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Why, for whoever looks later.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RescheduleArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Run it after a pause, as in 10s, 5m, 1h30m or 2d.
+    #[arg(long, value_name = "PAUSE", conflicts_with = "at", allow_hyphen_values = true)]
+    pub(crate) delay: Option<String>,
+    /// Run it at a time, as in 2030-01-01T09:00:00+01:00.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PriorityArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Higher runs first, 0 to 9000.
+    pub(crate) priority: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TagArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// A label to add or replace; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE", required_unless_present = "remove")]
+    pub(crate) set: Vec<String>,
+    /// A label to take away; may be given several times.
+    #[arg(long = "remove", value_name = "KEY")]
+    pub(crate) remove: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PurgeArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LaneArgs {
+    /// Whose lanes.
+    #[arg(long, global = true, default_value = "default")]
+    pub(crate) namespace: String,
+    #[command(subcommand)]
+    pub(crate) command: LaneCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LaneCommand {
+    /// List the lanes that were used or changed.
+    Ls,
+    /// Let nobody claim from a lane; submissions wait.
+    Pause(LaneName),
+    /// Let a lane take and give work again.
+    Resume(LaneName),
+    /// Refuse submissions to a lane; what waits there is still run.
+    Drain(LaneName),
+    /// Decide what holds for submissions that do not say otherwise; what is left out is left to the system.
+    Set(LaneSetArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LaneName {
+    /// The lane.
+    pub(crate) lane: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LaneSetArgs {
+    /// The lane.
+    pub(crate) lane: String,
+    /// How often a failed execution is tried again.
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+    /// How long one attempt may run, as in 10m.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) attempt_timeout: Option<String>,
+    /// How many lost workers are followed by another attempt.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_reclaims: Option<u32>,
+    /// How often an execution may be run again after it has ended.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_replays: Option<u32>,
+    /// How long ended executions are kept, as in 30d.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) retention: Option<String>,
+    /// How long idempotency keys are remembered, as in 24h.
+    #[arg(long, value_name = "PAUSE")]
+    pub(crate) remember_keys: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -164,7 +353,7 @@ pub(crate) struct LsArgs {
     /// Whose work.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
-    /// Only in this state: waiting, delayed, active, completed or failed.
+    /// Only in this state: waiting, delayed, active, completed, failed, cancelled or expired.
     #[arg(long)]
     pub(crate) state: Option<String>,
     /// Only of this lane.

@@ -1,13 +1,13 @@
 //! `onward get`: one execution with its input and its result.
 
-use crate::args::GetArgs;
+use crate::args::Target;
 use crate::problem::{Exit, Problem};
 use crate::shape::Fields;
 use crate::submit::parse;
 use crate::{output, shape};
 use onward::{Address, Client, ClientOptions, ExecutionId, Rejection};
 
-pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+pub(crate) async fn run(args: &Target, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&args.id)?;
     let client = open(store, &args.namespace).await?;
     let found = find(&client, id).await;

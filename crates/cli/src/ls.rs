@@ -11,9 +11,6 @@ use serde_json::json;
 const PAGE: usize = 500;
 const SCAN_MAX: usize = 20_000;
 
-const STATES: [PublicState; 5] =
-    [PublicState::Waiting, PublicState::Delayed, PublicState::Active, PublicState::Completed, PublicState::Failed];
-
 struct Filter {
     state: Option<PublicState>,
     lane: Option<Lane>,
@@ -49,8 +46,7 @@ pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, 
 }
 
 fn state(text: &str) -> Result<PublicState, Problem> {
-    let found = STATES.into_iter().find(|state| state.as_str() == text);
-    found.ok_or_else(|| Problem::State(text.to_owned()))
+    PublicState::named(text).ok_or_else(|| Problem::State(text.to_owned()))
 }
 
 async fn find(
@@ -109,14 +105,7 @@ fn table(found: &Found) -> String {
             time::show(execution.created_at),
         ]);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<_> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
+    let mut text = shape::table(&rows);
     text.push_str(&format!("{} shown, {} scanned", found.executions.len(), found.scanned));
     if let Some(id) = found.more_before {
         text.push_str(&format!("; go on with --before {id}"));

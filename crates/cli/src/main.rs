@@ -5,7 +5,10 @@ mod bench;
 mod churn;
 mod demo;
 mod get;
+mod lane;
+mod look;
 mod ls;
+mod operate;
 mod output;
 mod problem;
 mod shape;
@@ -16,6 +19,8 @@ mod worker;
 use args::{Cli, Command};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use look::Aspect;
+use operate::Order;
 use problem::{Exit, Problem};
 use std::process::ExitCode;
 
@@ -62,6 +67,18 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Submit(args) => submit::run(args, &store, json).await,
         Command::Get(args) => get::run(&args, &store, json).await,
         Command::Ls(args) => ls::run(&args, &store, json).await,
+        Command::Result(target) => look::run(Aspect::Result, &target, &store, json).await,
+        Command::Attempts(target) => look::run(Aspect::Attempts, &target, &store, json).await,
+        Command::History(target) => look::run(Aspect::History, &target, &store, json).await,
+        Command::Why(target) => look::run(Aspect::Why, &target, &store, json).await,
+        Command::Cancel(args) => operate::run(Order::cancel(args)?, &store, json).await,
+        Command::Replay(args) => operate::run(Order::replay(args), &store, json).await,
+        Command::Reschedule(args) => operate::run(Order::reschedule(args)?, &store, json).await,
+        Command::Priority(args) => operate::run(Order::priority(args), &store, json).await,
+        Command::Tag(args) => operate::run(Order::tag(args)?, &store, json).await,
+        Command::Revoke(args) => operate::run(Order::revoke(args), &store, json).await,
+        Command::Purge(args) => operate::run(Order::purge(args), &store, json).await,
+        Command::Lane(args) => lane::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;
             Ok(if met { Exit::Success } else { Exit::BarMissed })

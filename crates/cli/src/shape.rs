@@ -42,6 +42,13 @@ pub(crate) fn object(of: &Description) -> Fields {
         ("finished_at", time(of.finished_at)),
         ("worker", of.worker.as_ref().map(|worker| json!(worker))),
         ("lease_expires_at", time(of.lease_expires_at)),
+        ("deadline", time(of.deadline)),
+        ("replays", (of.replays > 0).then(|| json!(of.replays))),
+        ("progress", of.progress.as_ref().map(|progress| json!(progress))),
+        ("stop", of.stop.as_ref().map(|stop| json!(stop))),
+        ("cancelled", of.cancelled.as_ref().map(|cancelled| json!(cancelled))),
+        ("policy", (!of.policy.is_default()).then(|| json!(of.policy))),
+        ("unique", of.unique_key.as_ref().map(|key| json!(key))),
         ("failure", of.failure.as_ref().map(|failure| json!(failure))),
         ("key", of.idempotency_key.as_ref().map(|key| json!(key))),
         ("requires", (!of.requires.is_empty()).then(|| json!(of.requires))),
@@ -61,6 +68,19 @@ pub(crate) fn payload(payload: Payload) -> Field {
 /// Anything as JSON text. It does not pass through a [`Value`], which would round long numbers and drop repeated names.
 pub(crate) fn text<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Rows as aligned columns; the first row holds their names.
+pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<_> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 /// Fields as aligned lines; a long value is cut, since a person looks at it.

@@ -4,10 +4,10 @@ use crate::args::SubmitArgs;
 use crate::problem::{Exit, Problem};
 use crate::{output, time};
 use onward::engine::NewExecution;
-use onward::{Class, Client, Error, Payload, Span, limits};
+use onward::{Class, Client, Error, Payload, RetryPolicy, Span, TagKey, TagValue, limits};
 use onward_core::When;
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::time::Duration;
 
 pub(crate) async fn run(args: SubmitArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     // A mistake is found before the store is opened, so that it changes nothing.
@@ -36,10 +36,12 @@ fn prepare(args: SubmitArgs) -> Result<NewExecution, Problem> {
     new.priority = args.priority;
     new.when = when(args.delay.as_deref(), args.at.as_deref())?;
     new.idempotency_key = args.key.as_deref().map(parse).transpose()?;
-    for tag in args.tags {
-        let (key, value) = tag.split_once('=').ok_or_else(|| Problem::Tag(tag.clone()))?;
-        new.tags.insert(parse(key)?, parse(value)?);
-    }
+    new.unique_key = args.unique.as_deref().map(parse).transpose()?;
+    new.deadline = span("--deadline", args.deadline.as_deref())?.map(When::After);
+    new.tags = tags(&args.tags)?;
+    new.policy.retry = args.retries.map(|max_retries| RetryPolicy { max_retries, ..RetryPolicy::default() });
+    new.policy.attempt_timeout = span("--attempt-timeout", args.attempt_timeout.as_deref())?;
+    new.policy.retention = span("--retention", args.retention.as_deref())?;
     let capabilities = args.requires.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
     new.requires = Class::new(capabilities).map_err(Error::from)?;
     Ok(new)
@@ -50,10 +52,25 @@ pub(crate) fn parse<T: std::str::FromStr<Err = E>, E: Into<Error>>(text: &str) -
     text.parse().map_err(|error: E| Problem::Client(error.into()))
 }
 
-fn when(delay: Option<&str>, at: Option<&str>) -> Result<When, Problem> {
-    if let Some(delay) = delay {
-        let pause: Duration = time::duration("--delay", delay)?;
-        return Ok(When::After(Span(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX))));
+/// Labels as they are typed.
+pub(crate) fn tags(typed: &[String]) -> Result<BTreeMap<TagKey, TagValue>, Problem> {
+    let tag = |tag: &String| {
+        let (key, value) = tag.split_once('=').ok_or_else(|| Problem::Tag(tag.clone()))?;
+        Ok((parse(key)?, parse(value)?))
+    };
+    typed.iter().map(tag).collect()
+}
+
+/// A length of time, if one was typed.
+pub(crate) fn span(option: &'static str, typed: Option<&str>) -> Result<Option<Span>, Problem> {
+    let found = typed.map(|typed| time::duration(option, typed)).transpose()?;
+    Ok(found.map(|found| Span(u64::try_from(found.as_millis()).unwrap_or(u64::MAX))))
+}
+
+/// When something may run: after a pause, at a time, or now.
+pub(crate) fn when(delay: Option<&str>, at: Option<&str>) -> Result<When, Problem> {
+    if let Some(pause) = span("--delay", delay)? {
+        return Ok(When::After(pause));
     }
     at.map_or(Ok(When::Now), |at| time::at("--at", at).map(When::At))
 }

@@ -2,9 +2,9 @@
 
 use crate::options::span;
 use crate::{Address, ClientOptions, Description, Error, ListCursor, Result, Submission, views};
-use onward_core::record::{Execution, LaneSettings, LaneState, Outcome, State};
+use onward_core::record::{Execution, LaneState, Outcome, State};
 use onward_core::{
-    Category, ExecutionId, Failure, Lane, Namespace, Payload, PayloadSlot, Rejection, Span, Submitted, limits,
+    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Payload, PayloadSlot, Policy, Rejection, Span, Submitted, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, NewExecution};
@@ -161,7 +161,8 @@ impl Client {
     /// What an execution ended with; nothing before it ends.
     ///
     /// # Errors
-    /// [`Error::ExecutionFailed`] when it failed, [`Error::ResultMismatch`] when the result is of another type, a
+    /// [`Error::ExecutionFailed`], [`Error::ExecutionCancelled`] or [`Error::ExecutionExpired`] when it ended without a
+    /// result, [`Error::ResultMismatch`] when the result is of another type, a
     /// refusal when there is no such execution, or a failure of the store.
     pub async fn result<T: DeserializeOwned>(&self, id: ExecutionId) -> Result<Option<T>> {
         let execution = self.existing(id).await?;
@@ -244,6 +245,18 @@ impl Client {
         self.set_lane(lane, LaneState::Draining).await
     }
 
+    /// Decides what holds for submissions to a lane that do not say otherwise: retries, timeouts, retention and so on.
+    /// Answers when every partition obeys; work that was submitted before keeps what it has.
+    ///
+    /// # Errors
+    /// When the name is no lane, a refusal of the policy, or a failure of the store.
+    pub async fn set_lane_defaults(&self, lane: &str, defaults: Policy) -> Result<()> {
+        let lane: Lane = lane.parse()?;
+        let change = LaneChange { state: None, defaults: Some(defaults) };
+        self.inner.engine.set_lane(&self.namespace, &lane, change).await?;
+        Ok(())
+    }
+
     /// What a lane lets through.
     ///
     /// # Errors
@@ -279,7 +292,7 @@ impl Client {
 
     async fn set_lane(&self, lane: &str, state: LaneState) -> Result<()> {
         let lane: Lane = lane.parse()?;
-        self.inner.engine.set_lane(&self.namespace, &lane, LaneSettings { state }).await?;
+        self.inner.engine.set_lane(&self.namespace, &lane, LaneChange { state: Some(state), defaults: None }).await?;
         Ok(())
     }
 
@@ -289,7 +302,7 @@ impl Client {
         Ok(execution.filter(|execution| execution.namespace == self.namespace))
     }
 
-    async fn existing(&self, id: ExecutionId) -> Result<Execution> {
+    pub(crate) async fn existing(&self, id: ExecutionId) -> Result<Execution> {
         self.find(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
     }
 
@@ -304,10 +317,16 @@ impl Client {
     async fn ended<T: DeserializeOwned>(&self, execution: &Execution) -> Result<Option<T>> {
         let State::Finished(finished) = &execution.state else { return Ok(None) };
         let id = execution.id;
-        if finished.outcome != Outcome::Success {
-            let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
-            let failure = finished.failure.clone().unwrap_or_else(unexplained);
-            return Err(Error::ExecutionFailed { id, failure });
+        let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
+        let failure = || finished.failure.clone().unwrap_or_else(unexplained);
+        match finished.outcome {
+            Outcome::Success => {}
+            Outcome::Failed => return Err(Error::ExecutionFailed { id, failure: failure() }),
+            Outcome::Expired => return Err(Error::ExecutionExpired { id, failure: failure() }),
+            Outcome::Cancelled => {
+                let reason = finished.cancelled.as_ref().map(|by| by.reason.clone()).unwrap_or_default();
+                return Err(Error::ExecutionCancelled { id, reason });
+            }
         }
         let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
         payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })

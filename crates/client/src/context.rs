@@ -1,9 +1,9 @@
 //! What a handler knows about the attempt it runs, and how it learns that it should stop.
 
-use crate::Client;
-use crate::worker::Stage;
+use crate::worker::{Sign, Stage};
+use crate::{Client, Result};
 use onward_core::record::AttemptKind;
-use onward_core::{Claimed, ExecutionId, Kind, Lane, Millis, Name, TagKey, TagValue};
+use onward_core::{Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, TagKey, TagValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -13,7 +13,8 @@ use tokio::sync::watch;
 pub struct Context {
     client: Client,
     about: Arc<About>,
-    cancelled: watch::Receiver<bool>,
+    fence: Fence,
+    sign: watch::Receiver<Sign>,
     stage: watch::Receiver<Stage>,
 }
 
@@ -25,15 +26,17 @@ struct About {
     tags: BTreeMap<TagKey, TagValue>,
     attempt: u32,
     attempt_kind: AttemptKind,
+    resumed: bool,
     retries: u32,
     created_at: Millis,
+    deadline: Option<Millis>,
 }
 
 impl Context {
     pub(crate) fn new(
         client: Client,
         claimed: &Claimed,
-        cancelled: watch::Receiver<bool>,
+        sign: watch::Receiver<Sign>,
         stage: watch::Receiver<Stage>,
     ) -> Self {
         let about = About {
@@ -43,10 +46,12 @@ impl Context {
             tags: claimed.tags.clone(),
             attempt: claimed.fence.attempt.saturating_add(1),
             attempt_kind: claimed.attempt_kind,
+            resumed: claimed.resumed,
             retries: claimed.retries,
             created_at: claimed.created_at,
+            deadline: claimed.times_out_at.into_iter().chain(claimed.deadline).min(),
         };
-        Self { client, about: Arc::new(about), cancelled, stage }
+        Self { client, about: Arc::new(about), fence: claimed.fence, sign, stage }
     }
 
     /// The execution; the same in every attempt, so it can be the key of effects that must happen once.
@@ -65,6 +70,18 @@ impl Context {
     #[must_use]
     pub fn attempt_kind(&self) -> AttemptKind {
         self.about.attempt_kind
+    }
+
+    /// Whether the attempt goes on after [`Failed::later`](crate::Failed::later).
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        self.about.resumed
+    }
+
+    /// When the attempt has to be done, by the store's clock: its timeout or the execution's deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Millis> {
+        self.about.deadline
     }
 
     /// How many failures were retried before.
@@ -113,7 +130,7 @@ impl Context {
     /// Whether the lease is lost: somebody else may run the execution now and what this attempt returns is ignored.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        *self.cancelled.borrow()
+        self.sign.borrow().lost
     }
 
     /// Ends when the lease is lost; a long handler races its work against this.
@@ -132,12 +149,40 @@ impl Context {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        let mut cancelled = self.cancelled.clone();
-        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+        let mut sign = self.sign.clone();
+        if sign.wait_for(|sign| sign.lost).await.is_err() {
             // The attempt was reported, so its lease can be lost no more.
             std::future::pending::<()>().await;
         }
     }
+    /// Says how far the attempt is, in percent and in words; what is left out stays as it was said before. It also shows
+    /// at once whether the lease still holds.
+    ///
+    /// # Errors
+    /// A refusal when the lease is lost or the attempt had its time, or a failure of the store.
+    pub async fn progress(&self, percent: impl Into<Option<u8>>, message: impl Into<Option<&str>>) -> Result<()> {
+        let message = message.into().map(Reason::new);
+        self.client.engine().progress(self.fence, percent.into(), message).await?;
+        Ok(())
+    }
+
+    /// Whether somebody asked the execution to stop by itself; it is cancelled when its time is up.
+    #[must_use]
+    pub fn is_stop_requested(&self) -> bool {
+        self.sign.borrow().stop.is_some()
+    }
+
+    /// Ends when somebody asks the execution to stop by itself. A handler that can break off returns
+    /// [`Failed::cancelled`](crate::Failed::cancelled) then. It is told with the next renewal of its lease, so after half
+    /// the lease's time at the latest.
+    pub async fn stop_requested(&self) {
+        let mut sign = self.sign.clone();
+        if sign.wait_for(|sign| sign.stop.is_some()).await.is_err() {
+            // The attempt was reported, so nobody can ask it any more.
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Whether the worker has been told to stop and waits for its handlers.
     #[must_use]
     pub fn is_draining(&self) -> bool {

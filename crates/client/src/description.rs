@@ -1,8 +1,10 @@
 //! An execution as its users see it.
 
-use onward_core::record::{AttemptEnd, Execution, PublicState, Readiness, State};
+use onward_core::record::{
+    AttemptEnd, Cancellation, Execution, Progress, PublicState, Readiness, State, StopRequest,
+};
 use onward_core::{
-    Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, RetryPolicy, TagKey, TagValue,
+    Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, Policy, TagKey, TagValue, UniqueKey,
     WorkerName,
 };
 use std::collections::BTreeMap;
@@ -27,10 +29,22 @@ pub struct Description {
     pub tags: BTreeMap<TagKey, TagValue>,
     /// The capabilities it requires.
     pub requires: Class,
-    /// What happens when an attempt fails.
-    pub retry: RetryPolicy,
+    /// What its submitter and its lane decided beforehand.
+    pub policy: Policy,
     /// The key it was submitted under.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The key that stands for it until it ends.
+    pub unique_key: Option<UniqueKey>,
+    /// When it expires, wherever it stands then.
+    pub deadline: Option<Millis>,
+    /// How often it was run again after it had ended.
+    pub replays: u32,
+    /// How far its newest attempt says it is.
+    pub progress: Option<Progress>,
+    /// A running attempt was asked to stop.
+    pub stop: Option<StopRequest>,
+    /// Who cancelled it and why.
+    pub cancelled: Option<Cancellation>,
     /// How many attempts were made.
     pub attempts: u32,
     /// How many failures were followed by another attempt.
@@ -71,8 +85,14 @@ impl Description {
             priority: execution.priority,
             tags: execution.tags.clone(),
             requires: execution.requires.clone(),
-            retry: execution.policy.retry.clone(),
+            policy: execution.policy.clone(),
             idempotency_key: execution.idempotency_key.clone(),
+            unique_key: execution.unique_key.clone(),
+            deadline: execution.deadline,
+            replays: execution.replays,
+            progress: execution.progress.clone(),
+            stop: None,
+            cancelled: None,
             attempts: execution.attempts,
             retries: execution.retries,
             reclaims: execution.reclaims,
@@ -94,10 +114,12 @@ impl Description {
             State::Active(active) => {
                 described.worker = Some(active.lease.worker.clone());
                 described.lease_expires_at = Some(active.lease.expires_at);
+                described.stop = active.stop.clone();
             }
             State::Finished(finished) => {
                 described.finished_at = Some(finished.at);
                 described.failure = finished.failure.clone();
+                described.cancelled = finished.cancelled.clone();
             }
         }
         described

@@ -2,7 +2,7 @@
 
 use crate::AddressError;
 use onward_core::record::PublicState;
-use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Rejection, Span};
+use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason, Rejection, Span};
 
 /// The result of a client call.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,6 +32,22 @@ pub enum Error {
         /// Which.
         id: ExecutionId,
         /// Why.
+        failure: Failure,
+    },
+    /// The execution has no result because it was cancelled.
+    #[error("execution {id} was cancelled: {reason}")]
+    ExecutionCancelled {
+        /// Which.
+        id: ExecutionId,
+        /// Why.
+        reason: Reason,
+    },
+    /// The execution has no result because its time was up.
+    #[error("execution {id} expired: {message}", message = failure.message)]
+    ExecutionExpired {
+        /// Which.
+        id: ExecutionId,
+        /// Which time.
         failure: Failure,
     },
     /// The execution had not ended when the time was up.
@@ -68,6 +84,8 @@ impl Error {
             Self::Payload(PayloadError::NotJson(_)) => "payload_not_json",
             Self::Payload(PayloadError::ContentType { .. }) => "invalid_content_type",
             Self::ExecutionFailed { .. } => "execution_failed",
+            Self::ExecutionCancelled { .. } => "execution_cancelled",
+            Self::ExecutionExpired { .. } => "execution_expired",
             Self::WaitTimedOut { .. } => "wait_timed_out",
             Self::ResultMismatch { .. } => "result_mismatch",
         }
@@ -85,7 +103,9 @@ impl Error {
             Self::Payload(PayloadError::TooDeep { .. }) => "flatten the value",
             Self::Payload(PayloadError::NotJson(_)) => "check the JSON; text needs quotes around it",
             Self::Payload(PayloadError::ContentType { .. }) => "write for instance image/png",
-            Self::ExecutionFailed { .. } => "correct the cause and submit again",
+            Self::ExecutionFailed { .. } => "correct the cause, then replay it or submit it again",
+            Self::ExecutionCancelled { .. } => "replay it if it is needed after all",
+            Self::ExecutionExpired { .. } => "allow it more time, and replay it or submit it again",
             Self::WaitTimedOut { .. } => "wait longer, or check that a worker serves its lane",
             Self::ResultMismatch { .. } => "ask for the type that the handler returns",
         }

@@ -1,7 +1,9 @@
 //! How a handler says that an attempt failed, and whether another one may help.
 
-use onward_core::{Category, Failure, limits};
+use crate::options::span;
+use onward_core::{Category, Failure, Reason, When, limits};
 use std::fmt;
+use std::time::Duration;
 
 /// Why an attempt failed. Any [`std::error::Error`] becomes one with `?`, as a failure that may pass.
 ///
@@ -20,17 +22,28 @@ use std::fmt;
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed(Failure);
+pub struct Failed(Why);
+
+/// Why a handler ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The attempt failed.
+    Failed(Failure),
+    /// The attempt goes on later.
+    Later(When),
+    /// Nobody needs the execution any more.
+    Cancelled(Reason),
+}
 
 impl Failed {
     /// A failure that may pass by itself; the retry policy decides.
     pub fn transient(message: impl fmt::Display) -> Self {
-        Self(Failure::new(Category::transient(), &message.to_string()))
+        Self::of(Category::transient(), message)
     }
 
     /// A failure that will not pass: the execution fails at once.
     pub fn permanent(message: impl fmt::Display) -> Self {
-        Self(Failure::new(Category::permanent(), &message.to_string()))
+        Self::of(Category::permanent(), message)
     }
 
     /// A failure of a category of your own, which a retry policy can name. Capital letters become small ones, other
@@ -39,17 +52,37 @@ impl Failed {
         let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
         let name: String = category.chars().take(limits::CATEGORY_BYTES_MAX).map(fit).collect();
         let category = Category::new(&name).unwrap_or_else(|_| Category::transient());
-        Self(Failure::new(category, &message.to_string()))
+        Self::of(category, message)
     }
 
-    pub(crate) fn into_failure(self) -> Failure {
+    /// Not a failure: the attempt goes on later, when it has waited for so long. Its lease is released, so that no worker
+    /// is kept busy; the handler is called again from its start, with the same attempt number.
+    #[must_use]
+    pub fn later(pause: Duration) -> Self {
+        Self(Why::Later(When::After(span(pause))))
+    }
+
+    /// Not a failure: nobody needs the execution any more, so it ends as cancelled.
+    pub fn cancelled(reason: impl fmt::Display) -> Self {
+        Self(Why::Cancelled(Reason::new(&reason.to_string())))
+    }
+
+    fn of(category: Category, message: impl fmt::Display) -> Self {
+        Self(Why::Failed(Failure::new(category, &message.to_string())))
+    }
+
+    pub(crate) fn into_why(self) -> Why {
         self.0
     }
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.category.as_str(), self.0.message)
+        match &self.0 {
+            Why::Failed(failure) => write!(f, "{}: {}", failure.category.as_str(), failure.message),
+            Why::Later(_) => f.write_str("goes on later"),
+            Why::Cancelled(reason) => write!(f, "cancelled: {reason}"),
+        }
     }
 }
 
@@ -79,17 +112,24 @@ mod tests {
     #[error("the mail was not sent")]
     struct Outer(#[source] std::num::ParseIntError);
 
+    fn failure(failed: Failed) -> Failure {
+        match failed.into_why() {
+            Why::Failed(failure) => failure,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn errors_become_failures_with_their_causes() {
         let cause = "x".parse::<u8>().unwrap_err();
-        let failure = Failed::from(Outer(cause)).into_failure();
+        let failure = failure(Failed::from(Outer(cause)));
         assert_eq!(failure.category, Category::transient());
         assert_eq!(&*failure.message, "the mail was not sent: invalid digit found in string");
     }
 
     #[test]
     fn categories_are_made_to_fit() {
-        let category = |text: &str| Failed::category(text, "x").into_failure().category.as_str().to_owned();
+        let category = |text: &str| failure(Failed::category(text, "x")).category.as_str().to_owned();
         assert_eq!(category("rate_limit"), "rate_limit");
         assert_eq!(category("Rate Limit!"), "rate_limit_");
         assert_eq!(category(""), "transient");

@@ -1,5 +1,6 @@
 //! Handlers: async functions with typed input and output, made alike so that a worker can keep them in one table.
 
+use crate::failed::Why;
 use crate::{Context, Failed};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -54,11 +55,11 @@ where
 }
 
 /// Runs a handler. A panic is a failure like others, so that one bad input cannot end the worker.
-pub(crate) async fn call(handler: &Handler, ctx: Context, input: Payload) -> Result<Payload, Failure> {
+pub(crate) async fn call(handler: &Handler, ctx: Context, input: Payload) -> Result<Payload, Why> {
     let running = AssertUnwindSafe(async { handler(ctx, input).await }).catch_unwind();
     match running.await {
-        Ok(result) => result.map_err(Failed::into_failure),
-        Err(panic) => Err(Failure::new(Category::panic(), message_of(panic.as_ref()))),
+        Ok(result) => result.map_err(Failed::into_why),
+        Err(panic) => Err(Why::Failed(Failure::new(Category::panic(), message_of(panic.as_ref())))),
     }
 }
 

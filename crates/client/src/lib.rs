@@ -44,7 +44,7 @@
 //!
 //! # What is promised
 //!
-//! - An accepted execution reaches **exactly one end**: completed or failed.
+//! - An accepted execution reaches **exactly one end**: completed, failed, cancelled or expired.
 //! - A handler runs **at least once**. When a worker is lost, its lease runs out and the execution is given to another;
 //!   a handler that had effects outside should make them repeatable, for instance with [`Context::id`] as their key.
 //! - A worker whose lease is lost cannot end the execution any more; [`Context::cancelled`] tells its handler.
@@ -56,6 +56,7 @@
 //! | submit work, with delay, priority, tags, retries, an idempotency key | [`Client::submit`], [`Submission`] |
 //! | wait for a result, or look | [`Client::wait`], [`Client::result`], [`Client::get`], [`Client::list`] |
 //! | run work | [`Worker`], [`Context`], [`Failed`] |
+//! | cancel, steer, run again, remove | [`Client::cancel`], [`Client::run_now`], [`Client::replay`], [`Client::purge`] |
 //! | hold a queue, or empty it | [`Client::pause_lane`], [`Client::drain_lane`], [`Client::open_lane`] |
 //! | test handlers without waiting | [`testing`] |
 //!
@@ -76,6 +77,10 @@ mod failed;
 #[cfg(feature = "embedded")]
 mod handler;
 #[cfg(feature = "embedded")]
+mod inspect;
+#[cfg(feature = "embedded")]
+mod operators;
+#[cfg(feature = "embedded")]
 mod options;
 #[cfg(feature = "embedded")]
 mod submission;
@@ -94,6 +99,7 @@ pub use {
     description::Description,
     error::{Error, Result},
     failed::Failed,
+    inspect::AttemptDescription,
     onward_engine as engine,
     onward_engine::ListCursor,
     onward_store as store,
@@ -102,9 +108,9 @@ pub use {
     worker::{Worker, WorkerHandle},
 };
 
-pub use onward_core::record::{AttemptKind, LaneState, PublicState};
+pub use onward_core::record::{AttemptKind, Cancellation, Canceller, LaneState, Progress, PublicState, StopRequest};
 pub use onward_core::{
     Backoff, Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name,
-    NameError, Namespace, Payload, PayloadError, Rejection, RetryPolicy, Span, Submitted, TagKey, TagValue, WorkerName,
-    limits,
+    NameError, Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey,
+    TagValue, UniqueKey, WorkerName, limits,
 };

@@ -56,8 +56,7 @@ impl Submission {
     /// Runs it at a time, which may not lie more than a minute in the past.
     pub fn run_at(self, at: SystemTime) -> Self {
         self.with(|new| {
-            let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-            new.when = When::At(Millis(span(since).0));
+            new.when = When::At(millis(at));
             Ok(())
         })
     }
@@ -95,10 +94,66 @@ impl Submission {
         })
     }
 
+    /// Makes another submission with the same key answer this execution instead of making one, until this one ends.
+    pub fn unique_key(self, key: &str) -> Self {
+        self.with(|new| {
+            new.unique_key = Some(key.parse()?);
+            Ok(())
+        })
+    }
+
     /// What to do when an attempt fails; three retries with growing pauses unless chosen.
     pub fn retry(self, policy: RetryPolicy) -> Self {
         self.with(|new| {
-            new.policy.retry = policy;
+            new.policy.retry = Some(policy);
+            Ok(())
+        })
+    }
+
+    /// How long one attempt may run before it fails with the category `timeout`, 1 second to a year; pauses do not count.
+    pub fn attempt_timeout(self, timeout: Duration) -> Self {
+        self.with(|new| {
+            new.policy.attempt_timeout = Some(span(timeout));
+            Ok(())
+        })
+    }
+
+    /// Expires the execution after this long, wherever it stands then.
+    pub fn deadline(self, after: Duration) -> Self {
+        self.with(|new| {
+            new.deadline = Some(When::After(span(after)));
+            Ok(())
+        })
+    }
+
+    /// Expires the execution at a time, wherever it stands then.
+    pub fn deadline_at(self, at: SystemTime) -> Self {
+        self.with(|new| {
+            new.deadline = Some(When::At(millis(at)));
+            Ok(())
+        })
+    }
+
+    /// How many lost workers are followed by another attempt; 100 unless chosen.
+    pub fn max_reclaims(self, reclaims: u32) -> Self {
+        self.with(|new| {
+            new.policy.max_reclaims = Some(reclaims);
+            Ok(())
+        })
+    }
+
+    /// How often it may be run again after it has ended; 10 times unless chosen.
+    pub fn max_replays(self, replays: u32) -> Self {
+        self.with(|new| {
+            new.policy.max_replays = Some(replays);
+            Ok(())
+        })
+    }
+
+    /// How long it is kept after it has ended, 10 minutes to 10 years; a week unless chosen.
+    pub fn retention(self, retention: Duration) -> Self {
+        self.with(|new| {
+            new.policy.retention = Some(span(retention));
             Ok(())
         })
     }
@@ -125,4 +180,9 @@ impl IntoFuture for Submission {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.client.engine().submit(self.new?).await.map_err(Error::from) })
     }
+}
+
+/// A time of the system's clock; those before 1970 are all the same.
+pub(crate) fn millis(at: SystemTime) -> Millis {
+    Millis(span(at.duration_since(UNIX_EPOCH).unwrap_or_default()).0)
 }

@@ -42,13 +42,15 @@ const EXECUTIONS: &str = concat!(
   coalesce(json_extract(body, '$.state.finished.failure.message'), json_extract(body, '$.last.end.failed.failure.message')) AS message,
   json_extract(body, '$.idempotency_key') AS idempotency_key, json_extract(body, '$.tags') AS tags,
   json_extract(body, '$.input.json') AS input, json_extract(body, '$.result.json') AS result
-FROM records WHERE key >= 'x-' AND key < 'x.' AND instr(key, '/') = 0"
+FROM records WHERE key >= 'x-' AND key < 'x.' AND instr(key, '/') = 0
+  AND json_type(body, '$.state.finished.purging') IS NULL"
 );
 
 const ATTEMPTS: &str = concat!(
     "SELECT execution, json_extract(body, '$.index') + 1 AS attempt, json_extract(body, '$.kind') AS kind,
   CASE
     WHEN json_type(body, '$.end.failed') IS NOT NULL THEN 'failed'
+    WHEN json_type(body, '$.end.revoked') IS NOT NULL THEN 'revoked'
     ELSE json_extract(body, '$.end')
   END AS end, ",
     time!("$.started_at"),

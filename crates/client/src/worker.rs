@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub(crate) use attempt::{Taken, run_one};
+pub(crate) use leases::Sign;
 pub(crate) use running::{Shared, Stage};
 
 /// Executions that a worker runs at the same time unless it is told otherwise.
@@ -35,8 +36,8 @@ const GRACE_DEFAULT: Span = Span::seconds(30);
 /// - Leases are renewed at half their time, apart from the handlers. When one is lost nevertheless,
 ///   [`Context::cancelled`] fires and what the handler returns is not reported.
 /// - A handler that panics fails its attempt with the category `panic`.
-/// - Work of a kind that has no handler here fails its attempt with the category `no_handler`, and its retry policy
-///   decides what follows. Let programs with different handlers take their work from different lanes.
+/// - Work of a kind that has no handler here is put back for ten seconds without using up a retry, until a worker takes
+///   it that has one: it may have been submitted for a newer version of the program.
 ///
 /// Handlers share the threads of the tokio runtime with the heartbeat: run blocking code with
 /// `tokio::task::spawn_blocking`.

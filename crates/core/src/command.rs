@@ -1,12 +1,12 @@
 //! Every input the system accepts: the table of contents of the rules.
 
-use crate::record::{LaneSettings, Message};
+use crate::record::{LaneState, Message};
 use crate::{
     Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId, Millis, Namespace,
-    PartitionId, Payload, Policy, Share, Span, TagKey, TagValue, WorkerName,
+    PartitionId, Payload, Policy, Reason, Share, Span, TagKey, TagValue, UniqueKey, WorkerName,
 };
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A command to one partition. Everything a rule cannot know by itself comes with it: ids, seeds, the caller's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +21,16 @@ pub enum Command {
     Complete(Complete),
     /// End an attempt badly; the policy decides what follows.
     Fail(Fail),
-    /// Give a lease back that nobody received.
+    /// Give a lease back.
     Unclaim(Unclaim),
+    /// Go on with an attempt later.
+    Delay(Delay),
+    /// Say how far an attempt is.
+    Progress(Progress),
+    /// End an execution that its worker finds unwanted.
+    Cancel(Cancel),
+    /// Do what an operator wants with an execution.
+    Operate(Box<Operate>),
     /// A record's due time passed: look at it.
     Due(Due),
     /// Apply messages from another partition.
@@ -64,6 +72,10 @@ pub struct Submit {
     pub policy: Policy,
     /// Makes a second submit with the same key return the first execution.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Makes a second submit with the same key return the first execution until that one ends.
+    pub unique_key: Option<UniqueKey>,
+    /// When it expires, wherever it stands then.
+    pub deadline: Option<When>,
 }
 
 /// When an execution may run.
@@ -148,6 +160,113 @@ pub struct Unclaim {
     pub fence: Fence,
 }
 
+/// See [`Command::Delay`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delay {
+    /// This call.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// When the attempt goes on.
+    pub when: When,
+}
+
+/// See [`Command::Progress`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// 0 to 100; what was said before stands when absent.
+    pub percent: Option<u8>,
+    /// For people; what was said before stands when absent.
+    pub message: Option<Reason>,
+}
+
+/// See [`Command::Cancel`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancel {
+    /// This call.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// See [`Command::Operate`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operate {
+    /// This call.
+    pub command: CommandId,
+    /// Whose execution; one of another namespace does not exist for the caller.
+    pub namespace: Namespace,
+    /// Which.
+    pub execution: ExecutionId,
+    /// What to do with it.
+    pub act: Act,
+}
+
+/// What an operator can do with an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// End it: at once, or after a running attempt had time to stop by itself.
+    Cancel {
+        /// Why.
+        reason: Reason,
+        /// How long a running attempt gets to stop by itself.
+        grace: Option<Span>,
+    },
+    /// Choose when it may run; only while it waits.
+    Reschedule {
+        /// When.
+        when: When,
+    },
+    /// Choose its place in the queue.
+    Prioritise {
+        /// Higher runs first; 0 to 9,000.
+        priority: u16,
+    },
+    /// Change its labels.
+    Tag {
+        /// Labels to add or replace.
+        set: BTreeMap<TagKey, TagValue>,
+        /// Labels to take away.
+        remove: BTreeSet<TagKey>,
+    },
+    /// Take it away from its worker.
+    Revoke {
+        /// Only this lease; any when absent.
+        lease: Option<LeaseId>,
+        /// Why.
+        reason: Reason,
+    },
+    /// Run it again after it has ended.
+    Replay {
+        /// Why.
+        reason: Reason,
+        /// When it expires; the deadline of its first life is over.
+        deadline: Option<When>,
+    },
+    /// Remove it with all that belongs to it, after it has ended.
+    Purge,
+}
+
+impl Act {
+    /// A short name for traces and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Cancel { .. } => "cancel",
+            Self::Reschedule { .. } => "reschedule",
+            Self::Prioritise { .. } => "prioritise",
+            Self::Tag { .. } => "tag",
+            Self::Revoke { .. } => "revoke",
+            Self::Replay { .. } => "replay",
+            Self::Purge => "purge",
+        }
+    }
+}
+
 /// See [`Command::Due`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
@@ -197,7 +316,16 @@ pub struct SetLane {
     /// Its name.
     pub lane: Lane,
     /// What to decide.
-    pub settings: LaneSettings,
+    pub change: LaneChange,
+}
+
+/// What to change about a lane; what is absent stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LaneChange {
+    /// What it lets through.
+    pub state: Option<LaneState>,
+    /// What holds for submissions that do not say otherwise.
+    pub defaults: Option<Policy>,
 }
 
 impl Command {
@@ -210,16 +338,20 @@ impl Command {
                     Key::LaneCopy(submit.namespace.clone(), submit.lane.clone(), partition),
                     Key::class(&submit.namespace, &submit.lane, &submit.requires, partition),
                 ];
-                keys.extend(
-                    submit.idempotency_key.iter().map(|k| Key::Idempotency(submit.namespace.clone(), k.clone())),
-                );
+                let namespace = &submit.namespace;
+                keys.extend(submit.idempotency_key.iter().map(|key| Key::Idempotency(namespace.clone(), key.clone())));
+                keys.extend(submit.unique_key.iter().map(|key| Key::Unique(namespace.clone(), key.clone())));
                 keys
             }
             Self::Claim(claim) => vec![Key::Execution(claim.execution)],
             Self::Renew(Renew { fence, .. })
             | Self::Complete(Complete { fence, .. })
             | Self::Fail(Fail { fence, .. })
-            | Self::Unclaim(Unclaim { fence, .. }) => vec![Key::Execution(fence.execution)],
+            | Self::Unclaim(Unclaim { fence, .. })
+            | Self::Delay(Delay { fence, .. })
+            | Self::Progress(Progress { fence, .. })
+            | Self::Cancel(Cancel { fence, .. }) => vec![Key::Execution(fence.execution)],
+            Self::Operate(operate) => vec![Key::Execution(operate.execution)],
             Self::Due(due) => vec![due.key.clone()],
             Self::Deliver(deliver) => vec![Key::Inbox(partition, deliver.from)],
             Self::Forget(forget) => vec![Key::Outbox(partition, forget.to)],
@@ -247,6 +379,10 @@ impl Command {
             Self::Complete(_) => "complete",
             Self::Fail(_) => "fail",
             Self::Unclaim(_) => "unclaim",
+            Self::Delay(_) => "delay",
+            Self::Progress(_) => "progress",
+            Self::Cancel(_) => "cancel",
+            Self::Operate(operate) => operate.act.name(),
             Self::Due(_) => "due",
             Self::Deliver(_) => "deliver",
             Self::Forget(_) => "forget",

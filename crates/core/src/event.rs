@@ -1,7 +1,7 @@
 //! What happened: one event per transition, written once to the partition's feed in the transition's own commit.
 
-use crate::record::{Format, LaneState};
-use crate::{Category, ExecutionId, Kind, Lane, Millis, Namespace, WorkerName};
+use crate::record::{Canceller, Format, LaneState, Outcome, is_default};
+use crate::{Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// One transition.
@@ -45,6 +45,16 @@ pub enum What {
         epoch: u64,
         /// Who.
         worker: WorkerName,
+        /// Whether the attempt goes on after a pause.
+        #[serde(default, skip_serializing_if = "is_default")]
+        resumed: bool,
+    },
+    /// Its worker goes on with the attempt later and released the lease.
+    Delayed {
+        /// The attempt.
+        attempt: u32,
+        /// When it goes on.
+        until: Millis,
     },
     /// The attempt succeeded, the lease was released, and the execution finished.
     Completed {
@@ -69,11 +79,88 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         again_at: Option<Millis>,
     },
-    /// The lease was given back before the attempt ran.
+    /// The lease was given back.
     Returned {
         /// The attempt.
         attempt: u32,
     },
+    /// An operator took the lease away and the attempt was interrupted.
+    LeaseRevoked {
+        /// The attempt.
+        attempt: u32,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+        /// When it may be claimed again; absent when the execution failed for good.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again_at: Option<Millis>,
+    },
+    /// The attempt ran for too long and the lease was released; it is tried again at `retry_at` or has expired.
+    TimedOut {
+        /// The attempt.
+        attempt: u32,
+        /// When it is tried again; absent when the execution expired.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Millis>,
+    },
+    /// Its deadline passed.
+    Expired {
+        /// The attempt that this ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<u32>,
+        /// Whether that attempt was paused, so that nobody held a lease.
+        #[serde(default, skip_serializing_if = "is_default")]
+        paused: bool,
+    },
+    /// It was asked to stop.
+    StopRequested {
+        /// The attempt.
+        attempt: u32,
+        /// When it is cancelled if it has not ended by then.
+        until: Millis,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+    },
+    /// It was cancelled.
+    Cancelled {
+        /// By whom.
+        by: Canceller,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+        /// The attempt that this ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<u32>,
+        /// Whether that attempt was paused, so that nobody held a lease.
+        #[serde(default, skip_serializing_if = "is_default")]
+        paused: bool,
+    },
+    /// An operator chose when it may run.
+    Rescheduled {
+        /// When; absent when it is ready.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Millis>,
+    },
+    /// An operator changed its place in the queue.
+    PriorityChanged {
+        /// What it was.
+        before: u16,
+        /// What it is.
+        after: u16,
+    },
+    /// An operator changed its labels.
+    TagsChanged,
+    /// An operator had it run again.
+    Replayed {
+        /// How often that was done by now.
+        replays: u32,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+    },
+    /// It is removed with all that belongs to it.
+    Purged,
     /// An operator changed a lane.
     LaneChanged {
         /// What it lets through now.
@@ -81,4 +168,77 @@ pub enum What {
         /// Grows with every decision.
         revision: u64,
     },
+}
+
+/// What a transition meant for the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeaseEvent {
+    /// A worker got it.
+    Acquired,
+    /// Its worker gave it up, in whatever way.
+    Released,
+    /// It ran out.
+    Expired,
+    /// An operator took it away.
+    Revoked,
+}
+
+impl What {
+    /// The stable word for it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Submitted { .. } => "submitted",
+            Self::Ready => "ready",
+            Self::Claimed { .. } => "claimed",
+            Self::Delayed { .. } => "delayed",
+            Self::Completed { .. } => "completed",
+            Self::AttemptFailed { .. } => "attempt_failed",
+            Self::LeaseExpired { .. } => "lease_expired",
+            Self::Returned { .. } => "returned",
+            Self::LeaseRevoked { .. } => "lease_revoked",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Expired { .. } => "expired",
+            Self::StopRequested { .. } => "stop_requested",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Rescheduled { .. } => "rescheduled",
+            Self::PriorityChanged { .. } => "priority_changed",
+            Self::TagsChanged => "tags_changed",
+            Self::Replayed { .. } => "replayed",
+            Self::Purged => "purged",
+            Self::LaneChanged { .. } => "lane_changed",
+        }
+    }
+
+    /// How the execution ended with this, if it did.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Self::Completed { .. } => Some(Outcome::Success),
+            Self::AttemptFailed { retry_at: None, .. }
+            | Self::LeaseExpired { again_at: None, .. }
+            | Self::LeaseRevoked { again_at: None, .. } => Some(Outcome::Failed),
+            Self::TimedOut { retry_at: None, .. } | Self::Expired { .. } => Some(Outcome::Expired),
+            Self::Cancelled { .. } => Some(Outcome::Cancelled),
+            _ => None,
+        }
+    }
+
+    /// What this meant for the lease, if anything.
+    #[must_use]
+    pub fn lease(&self) -> Option<LeaseEvent> {
+        match self {
+            Self::Claimed { .. } => Some(LeaseEvent::Acquired),
+            Self::LeaseExpired { .. } => Some(LeaseEvent::Expired),
+            Self::LeaseRevoked { .. } => Some(LeaseEvent::Revoked),
+            Self::Completed { .. }
+            | Self::AttemptFailed { .. }
+            | Self::Returned { .. }
+            | Self::Delayed { .. }
+            | Self::TimedOut { .. }
+            | Self::Expired { attempt: Some(_), paused: false }
+            | Self::Cancelled { attempt: Some(_), paused: false, .. } => Some(LeaseEvent::Released),
+            _ => None,
+        }
+    }
 }

@@ -60,6 +60,10 @@ pub fn entries(record: &Record) -> Vec<Entry> {
 }
 
 fn of_execution(execution: &Execution) -> Vec<Entry> {
+    // What is being removed is found by nobody any more.
+    if execution.is_purging() {
+        return Vec::new();
+    }
     let namespace = &execution.namespace;
     let created = execution.created_at.0;
     let mut entries = vec![Entry { name: list(namespace), rank: created }];
@@ -83,7 +87,7 @@ fn of_execution(execution: &Execution) -> Vec<Entry> {
 #[must_use]
 pub fn due(record: &Record) -> Option<Millis> {
     match record {
-        Record::Execution(execution) => execution.state.due(),
+        Record::Execution(execution) => execution.due(),
         Record::Idempotency(key) => Some(key.expires_at),
         // At once, whatever the clock of its sender showed.
         Record::Message(_) => Some(Millis(0)),

@@ -3,7 +3,7 @@
 //! A key is unique in the whole store. Where several partitions hold a record of one name, the key ends with its
 //! partition. Records of one execution share its id as a prefix, so that they are neighbours on disk.
 
-use crate::{Class, ExecutionId, IdempotencyKey, Lane, Name, Namespace, PartitionId};
+use crate::{Class, ExecutionId, IdempotencyKey, Lane, Name, Namespace, PartitionId, UniqueKey};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -19,6 +19,10 @@ pub enum Key {
     Payload(ExecutionId, PayloadSlot),
     /// Which execution an idempotency key stands for: `key/<namespace>/<key>`.
     Idempotency(Namespace, IdempotencyKey),
+    /// Which unfinished execution a unique key stands for: `unique/<namespace>/<key>`.
+    Unique(Namespace, UniqueKey),
+    /// A page of an execution's older transitions: `<execution>/h/<page>`.
+    History(ExecutionId, u32),
     /// A lane's settings, in the namespace's gate partition: `lane/<namespace>/<lane>`.
     LaneMaster(Namespace, Lane),
     /// The copy of a lane's settings that one partition's rules read: `lane/<namespace>/<lane>/<partition>`.
@@ -60,6 +64,8 @@ impl fmt::Display for Key {
             Self::Payload(id, PayloadSlot::Input) => write!(f, "{id}/in"),
             Self::Payload(id, PayloadSlot::Result) => write!(f, "{id}/out"),
             Self::Idempotency(namespace, key) => write!(f, "key/{namespace}/{key}"),
+            Self::Unique(namespace, key) => write!(f, "unique/{namespace}/{key}"),
+            Self::History(id, page) => write!(f, "{id}/h/{page:05}"),
             Self::LaneMaster(namespace, lane) => write!(f, "lane/{namespace}/{lane}"),
             Self::LaneCopy(namespace, lane, partition) => write!(f, "lane/{namespace}/{lane}/{partition}"),
             Self::Class(namespace, lane, class, partition) => write!(f, "class/{namespace}/{lane}/{class}/{partition}"),
@@ -86,6 +92,9 @@ impl FromStr for Key {
             Some(("key", rest)) => rest
                 .split_once('/')
                 .and_then(|(ns, key)| Some(Self::Idempotency(Namespace::parse(ns).ok()?, key.parse().ok()?))),
+            Some(("unique", rest)) => {
+                rest.split_once('/').and_then(|(ns, key)| Some(Self::Unique(ns.parse().ok()?, key.parse().ok()?)))
+            }
             Some((family, rest)) => plain(family, &rest.split('/').collect::<Vec<_>>()),
         };
         // A key has one spelling: `out/1/2/+7` names nothing.
@@ -98,7 +107,11 @@ fn execution_part(id: &str, rest: &str) -> Option<Key> {
     match rest {
         "in" => Some(Key::Payload(id, PayloadSlot::Input)),
         "out" => Some(Key::Payload(id, PayloadSlot::Result)),
-        _ => Some(Key::Attempt(id, rest.strip_prefix("a/")?.parse().ok()?)),
+        _ => match rest.split_once('/')? {
+            ("a", index) => Some(Key::Attempt(id, index.parse().ok()?)),
+            ("h", page) => Some(Key::History(id, page.parse().ok()?)),
+            _ => None,
+        },
     }
 }
 
@@ -136,6 +149,9 @@ mod tests {
             Key::Payload(id, PayloadSlot::Result),
             Key::Idempotency(namespace.clone(), IdempotencyKey::parse("order/17 / again").unwrap()),
             Key::Idempotency(namespace.clone(), IdempotencyKey::parse(&"k".repeat(128)).unwrap()),
+            Key::Unique(namespace.clone(), UniqueKey::parse("customer/17").unwrap()),
+            Key::Unique(namespace.clone(), UniqueKey::parse(&"k".repeat(128)).unwrap()),
+            Key::History(id, u32::MAX),
             Key::LaneMaster(namespace.clone(), lane.clone()),
             Key::LaneCopy(namespace.clone(), lane.clone(), PartitionId(65_535)),
             Key::Class(namespace, lane, "c".repeat(64).into(), PartitionId(65_535)),

@@ -26,26 +26,32 @@ pub mod limits;
 mod name;
 mod payload;
 mod policy;
+mod reason;
 pub mod record;
 mod rejection;
 mod reply;
 mod rules;
 mod time;
 mod view;
+mod why;
 
 pub use apply::apply;
 pub use command::{
-    Bury, Claim, Command, Complete, Deliver, Due, Fail, Fence, Forget, Renew, SetLane, Submit, Unclaim, When,
+    Act, Bury, Cancel, Claim, Command, Complete, Delay, Deliver, Due, Fail, Fence, Forget, LaneChange, Operate,
+    Progress, Renew, SetLane, Submit, Unclaim, When,
 };
-pub use event::{Event, What};
+pub use event::{Event, LeaseEvent, What};
 pub use ids::{CommandId, ExecutionId, IdError, LeaseId, MessageId, PartitionId};
 pub use key::{Key, PayloadSlot};
 pub use name::{
-    Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue, WorkerName,
+    Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue, UniqueKey,
+    WorkerName,
 };
 pub use payload::{Json, Payload, PayloadError};
 pub use policy::{Backoff, Category, Failure, Policy, RetryPolicy};
+pub use reason::Reason;
 pub use rejection::{Handling, Rejection};
-pub use reply::{AfterFailure, Claimed, Reply, Submitted};
+pub use reply::{AfterFailure, Claimed, Renewed, Reply, Submitted};
 pub use time::{Millis, Span};
 pub use view::{Source, Step, Stop, Touch, View, Window};
+pub use why::{Because, Explanation, Release, why};

@@ -16,6 +16,8 @@ pub const KIND_BYTES_MAX: usize = 128;
 pub const WORKER_BYTES_MAX: usize = 128;
 /// Longest idempotency key; with its namespace it must fit a 200-byte key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// Longest unique key; same reason.
+pub const UNIQUE_KEY_BYTES_MAX: usize = 128;
 /// Longest capability token, and how many an execution may require.
 pub const CAPABILITY_BYTES_MAX: usize = 64;
 /// Most capabilities in one set.
@@ -37,6 +39,8 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const CONTENT_TYPE_BYTES_MAX: usize = 100;
 /// Longest failure message kept; a longer one is cut.
 pub const FAILURE_MESSAGE_BYTES_MAX: usize = 1024;
+/// Longest reason or progress message kept; a longer one is cut.
+pub const REASON_BYTES_MAX: usize = 512;
 /// Longest failure category.
 pub const CATEGORY_BYTES_MAX: usize = 40;
 
@@ -74,8 +78,28 @@ pub const RECLAIMS_BEFORE_BACKOFF: u32 = 3;
 pub const RECLAIM_BACKOFF_FIRST: Span = Span::seconds(1);
 /// The longest such pause.
 pub const RECLAIM_BACKOFF_MAX: Span = Span::minutes(5);
-/// Lost leases that are followed by another attempt; after the next one the execution fails for good.
-pub const RECLAIMS_MAX: u32 = 100;
+/// Lost leases that are followed by another attempt unless the policy says otherwise; after the next one the execution
+/// fails for good.
+pub const RECLAIMS_DEFAULT: u32 = 100;
+/// Most lost leases a policy may allow.
+pub const RECLAIMS_MAX: u32 = 10_000;
+/// How often an execution may be run again unless its policy says otherwise.
+pub const REPLAYS_DEFAULT: u32 = 10;
+/// Most replays a policy may allow.
+pub const REPLAYS_MAX: u32 = 1_000;
+
+/// Shortest time an attempt may be given: below a second a busy machine ends attempts that did nothing wrong.
+pub const ATTEMPT_TIMEOUT_MIN: Span = Span::seconds(1);
+/// Longest time an attempt may be given.
+pub const ATTEMPT_TIMEOUT_MAX: Span = Span::days(365);
+/// Shortest time an ended execution is kept: the time in which a caller may repeat a call.
+pub const RETENTION_MIN: Span = Span::minutes(10);
+/// How long an ended execution is kept unless its policy says otherwise.
+pub const RETENTION_DEFAULT: Span = Span::days(7);
+/// Longest time an ended execution is kept.
+pub const RETENTION_MAX: Span = Span::days(3_650);
+/// Longest time a running execution is given to stop by itself.
+pub const STOP_GRACE_MAX: Span = Span::days(1);
 
 /// How far in the past a requested time may be: covers a slow network, not a mistake.
 pub const PAST_GRACE: Span = Span::minutes(1);
@@ -117,3 +141,8 @@ pub const DUE_PAGE_MAX: usize = 4_096;
 pub const DUE_FIRED_MAX: usize = 1_024;
 /// Undelivered messages whose failures are counted at the same time.
 pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;
+
+/// Transitions in an execution's record; the next one moves them all to a page beside it.
+pub const HISTORY_PAGE: usize = 32;
+/// Records that one step of a purge removes.
+pub const PURGE_PIECE: u32 = 64;

@@ -163,6 +163,10 @@ name! {
     IdempotencyKey, "idempotency key", limits::IDEMPOTENCY_KEY_BYTES_MAX, false
 }
 name! {
+    /// Stands for one unfinished execution at a time, within a namespace.
+    UniqueKey, "unique key", limits::UNIQUE_KEY_BYTES_MAX, false
+}
+name! {
     /// Something a worker can do and an execution can require.
     Capability, "capability", limits::CAPABILITY_BYTES_MAX, true
 }

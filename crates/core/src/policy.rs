@@ -1,6 +1,7 @@
-//! What an execution's submitter decided beforehand: retries, their pauses, and how long its key is remembered.
+//! What an execution's submitter decided beforehand: retries, their pauses, timeouts, and how long things are kept.
 
 use crate::ids::mix;
+use crate::reason::cut;
 use crate::{Rejection, Span, limits};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::sync::Arc;
@@ -8,9 +9,21 @@ use std::sync::Arc;
 /// Frozen when the execution is submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// What to do when an attempt fails.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub retry: RetryPolicy,
+    /// What to do when an attempt fails; three retries with growing pauses when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPolicy>,
+    /// How long one attempt may run, however often it renews its lease; without an end when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt_timeout: Option<Span>,
+    /// How many lost leases are followed by another attempt; 100 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_reclaims: Option<u32>,
+    /// How often it may be run again after it has ended; 10 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_replays: Option<u32>,
+    /// How long it is kept after it has ended; a week when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Span>,
     /// How long the idempotency key is remembered; a day when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_window: Option<Span>,
@@ -23,26 +36,74 @@ impl Policy {
         *self == Self::default()
     }
 
-    pub(crate) fn check(&self) -> Result<(), Rejection> {
-        self.retry.check()?;
-        match self.dedup_window {
-            Some(window) if !(limits::DEDUP_WINDOW_MIN..=limits::DEDUP_WINDOW_MAX).contains(&window) => {
-                Err(Rejection::invalid(
-                    "dedup_window",
-                    format!(
-                        "must be between {} and {}, is {window}",
-                        limits::DEDUP_WINDOW_MIN,
-                        limits::DEDUP_WINDOW_MAX
-                    ),
-                ))
-            }
-            _ => Ok(()),
+    /// What to do when an attempt fails.
+    #[must_use]
+    pub fn retry(&self) -> RetryPolicy {
+        self.retry.clone().unwrap_or_default()
+    }
+
+    /// How many lost leases are followed by another attempt.
+    #[must_use]
+    pub fn max_reclaims(&self) -> u32 {
+        self.max_reclaims.unwrap_or(limits::RECLAIMS_DEFAULT)
+    }
+
+    /// How often it may be run again after it has ended.
+    #[must_use]
+    pub fn max_replays(&self) -> u32 {
+        self.max_replays.unwrap_or(limits::REPLAYS_DEFAULT)
+    }
+
+    /// How long it is kept after it has ended.
+    #[must_use]
+    pub fn retention(&self) -> Span {
+        self.retention.unwrap_or(limits::RETENTION_DEFAULT)
+    }
+
+    /// How long its idempotency key is remembered.
+    #[must_use]
+    pub fn dedup_window(&self) -> Span {
+        self.dedup_window.unwrap_or(limits::DEDUP_WINDOW_DEFAULT)
+    }
+
+    /// The same, with what was left open decided by others.
+    pub(crate) fn or(self, others: &Self) -> Self {
+        Self {
+            retry: self.retry.or_else(|| others.retry.clone()),
+            attempt_timeout: self.attempt_timeout.or(others.attempt_timeout),
+            max_reclaims: self.max_reclaims.or(others.max_reclaims),
+            max_replays: self.max_replays.or(others.max_replays),
+            retention: self.retention.or(others.retention),
+            dedup_window: self.dedup_window.or(others.dedup_window),
         }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        if let Some(retry) = &self.retry {
+            retry.check()?;
+        }
+        within("attempt_timeout", self.attempt_timeout, limits::ATTEMPT_TIMEOUT_MIN, limits::ATTEMPT_TIMEOUT_MAX)?;
+        within("retention", self.retention, limits::RETENTION_MIN, limits::RETENTION_MAX)?;
+        within("dedup_window", self.dedup_window, limits::DEDUP_WINDOW_MIN, limits::DEDUP_WINDOW_MAX)?;
+        for (field, asked, most) in [
+            ("max_reclaims", self.max_reclaims, limits::RECLAIMS_MAX),
+            ("max_replays", self.max_replays, limits::REPLAYS_MAX),
+        ] {
+            if let Some(asked) = asked.filter(|asked| *asked > most) {
+                return Err(Rejection::invalid(field, format!("is at most {most}, not {asked}")));
+            }
+        }
+        Ok(())
     }
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Result<(), Rejection> {
+    match span {
+        Some(span) if !(low..=high).contains(&span) => {
+            Err(Rejection::invalid(field, format!("must be between {low} and {high}, is {span}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How often and after which pauses a failed execution is tried again.
@@ -184,6 +245,12 @@ impl Category {
         Self("panic".into())
     }
 
+    /// The attempt ran for too long.
+    #[must_use]
+    pub fn timeout() -> Self {
+        Self("timeout".into())
+    }
+
     /// The engine gave up, for instance after too many lost leases.
     #[must_use]
     pub fn engine() -> Self {
@@ -214,11 +281,7 @@ impl Failure {
     /// A failure; a message longer than the limit is cut at a character boundary.
     #[must_use]
     pub fn new(category: Category, message: &str) -> Self {
-        let mut end = message.len().min(limits::FAILURE_MESSAGE_BYTES_MAX);
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        Self { category, message: message[..end].into() }
+        Self { category, message: cut(message, limits::FAILURE_MESSAGE_BYTES_MAX).into() }
     }
 
     /// The same with its message cut to the limit, however it was made.

@@ -62,6 +62,59 @@ pub enum Rejection {
         /// What it is instead.
         state: PublicState,
     },
+    /// The execution has ended, so nothing more can be done to it.
+    #[error("execution {execution} has ended: it is {state}", state = state.as_str())]
+    Finished {
+        /// Which.
+        execution: ExecutionId,
+        /// How it ended.
+        state: PublicState,
+    },
+    /// The execution has not ended, so it can neither be replayed nor purged.
+    #[error("execution {execution} has not ended: it is {state}", state = state.as_str())]
+    NotFinished {
+        /// Which.
+        execution: ExecutionId,
+        /// What it is.
+        state: PublicState,
+    },
+    /// The execution does not wait, so its time cannot be chosen.
+    #[error("execution {execution} is {state}, not waiting", state = state.as_str())]
+    NotWaiting {
+        /// Which.
+        execution: ExecutionId,
+        /// What it is instead.
+        state: PublicState,
+    },
+    /// The execution is being removed.
+    #[error("execution {0} has been purged")]
+    Purged(ExecutionId),
+    /// It was replayed as often as its policy allows.
+    #[error("execution {execution} was replayed {replays} times, which is all that its policy allows")]
+    ReplaysExhausted {
+        /// Which.
+        execution: ExecutionId,
+        /// How often.
+        replays: u32,
+    },
+    /// The unique key stands for another execution that has not ended.
+    #[error("the unique key stands for {existing}, which has not ended")]
+    UniqueKeyTaken {
+        /// Which.
+        existing: ExecutionId,
+    },
+    /// The attempt has run for as long as its policy allows.
+    #[error("the attempt had its time until {timed_out_at}")]
+    AttemptTimedOut {
+        /// When its time was over.
+        timed_out_at: Millis,
+    },
+    /// The execution's deadline has passed.
+    #[error("the deadline passed at {deadline}")]
+    DeadlinePassed {
+        /// When.
+        deadline: Millis,
+    },
     /// The caller's lease ran out.
     #[error("the lease ran out at {expired_at}")]
     LeaseExpired {
@@ -115,6 +168,14 @@ impl Rejection {
             Self::LanePaused(_) => "lane_paused",
             Self::LaneDraining(_) => "lane_draining",
             Self::NotActive { .. } => "execution_not_active",
+            Self::Finished { .. } => "execution_finished",
+            Self::NotFinished { .. } => "execution_not_finished",
+            Self::NotWaiting { .. } => "execution_not_waiting",
+            Self::Purged(_) => "execution_purged",
+            Self::ReplaysExhausted { .. } => "replays_exhausted",
+            Self::UniqueKeyTaken { .. } => "unique_key_taken",
+            Self::AttemptTimedOut { .. } => "attempt_timed_out",
+            Self::DeadlinePassed { .. } => "deadline_passed",
             Self::LeaseExpired { .. } => "lease_expired",
             Self::StaleLease { .. } => "stale_lease",
             Self::RecordUnreadable { .. } => "record_unreadable",
@@ -134,9 +195,17 @@ impl Rejection {
             Self::CapabilityMismatch { .. } => "start a worker with these capabilities",
             Self::LanePaused(_) => "open the lane again",
             Self::LaneDraining(_) => "submit to another lane or open this one again",
-            Self::NotActive { .. } | Self::LeaseExpired { .. } | Self::StaleLease { .. } => {
-                "abandon this attempt; its effects must not be reported"
-            }
+            Self::Finished { .. } => "replay it to run it again",
+            Self::NotFinished { .. } => "wait for its end or cancel it first",
+            Self::NotWaiting { .. } => "choose the time of waiting or delayed work",
+            Self::Purged(_) => "submit the work again",
+            Self::ReplaysExhausted { .. } => "submit the work again, or allow more replays in its policy",
+            Self::UniqueKeyTaken { .. } => "wait for its end or cancel it first",
+            Self::NotActive { .. }
+            | Self::LeaseExpired { .. }
+            | Self::StaleLease { .. }
+            | Self::AttemptTimedOut { .. }
+            | Self::DeadlinePassed { .. } => "abandon this attempt; its effects must not be reported",
             Self::RecordUnreadable { .. } => "update this program, or run a check of the store",
         }
     }
@@ -145,7 +214,11 @@ impl Rejection {
     #[must_use]
     pub fn handling(&self) -> Handling {
         match self {
-            Self::NotActive { .. } | Self::LeaseExpired { .. } | Self::StaleLease { .. } => Handling::Abandon,
+            Self::NotActive { .. }
+            | Self::LeaseExpired { .. }
+            | Self::StaleLease { .. }
+            | Self::AttemptTimedOut { .. }
+            | Self::DeadlinePassed { .. } => Handling::Abandon,
             Self::NotReady { .. } | Self::CapabilityMismatch { .. } | Self::LanePaused(_) => Handling::TryOther,
             _ => Handling::Correct,
         }

@@ -1,6 +1,6 @@
 //! What an accepted command answers.
 
-use crate::record::AttemptKind;
+use crate::record::{AttemptKind, Did, StopRequest};
 use crate::{ExecutionId, Fence, Kind, Lane, Millis, Namespace, Payload, TagKey, TagValue};
 use std::collections::BTreeMap;
 
@@ -11,17 +11,25 @@ pub enum Reply {
     Submitted(Submitted),
     /// To a claim.
     Claimed(Box<Claimed>),
-    /// To a renewal: when the lease ends now.
-    Renewed {
-        /// When the lease ends.
-        expires_at: Millis,
-    },
+    /// To a renewal.
+    Renewed(Renewed),
     /// To a completion.
     Completed,
     /// To a failure.
     Failed(AfterFailure),
     /// To a lease given back.
     Returned,
+    /// To an attempt that goes on later.
+    Delayed {
+        /// When it goes on.
+        until: Millis,
+    },
+    /// To what an attempt said about itself.
+    Noted(Renewed),
+    /// To a worker that found its execution unwanted.
+    Cancelled,
+    /// To an operator.
+    Operated(Did),
     /// To a due time: whether there was anything to do.
     Due {
         /// Whether the record changed.
@@ -54,6 +62,15 @@ pub struct Submitted {
     pub created: bool,
 }
 
+/// What a worker learns about its lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewed {
+    /// When the lease ends.
+    pub expires_at: Millis,
+    /// Somebody wants the attempt to stop by itself.
+    pub stop: Option<StopRequest>,
+}
+
 /// What a worker gets with a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
@@ -73,8 +90,14 @@ pub struct Claimed {
     pub tags: BTreeMap<TagKey, TagValue>,
     /// Why this attempt was made.
     pub attempt_kind: AttemptKind,
+    /// Whether the attempt goes on after a pause.
+    pub resumed: bool,
     /// How many failures were retried before.
     pub retries: u32,
+    /// When the attempt is ended for having run too long.
+    pub times_out_at: Option<Millis>,
+    /// When the execution expires.
+    pub deadline: Option<Millis>,
     /// When it was submitted.
     pub created_at: Millis,
 }

@@ -1,7 +1,7 @@
 //! The records at hand for one batch of commands: what was read, what was written, and which window they rely on.
 
-use crate::record::{Execution, Record};
-use crate::{Event, ExecutionId, Key, Millis, PartitionId, Rejection};
+use crate::record::{Execution, Format, HistoryPage, Record, Transition};
+use crate::{Event, ExecutionId, Key, Millis, PartitionId, Rejection, limits};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -134,6 +134,18 @@ impl<'a> View<'a> {
         self.slots.contains_key(key)
     }
 
+    /// How many records are at hand.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no record is at hand.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// Every key that a command read, in order; each must still be as it was when the batch commits.
     pub fn reads(&self) -> impl Iterator<Item = &Key> {
         self.slots.iter().filter(|(_, slot)| slot.read_by > 0).map(|(key, _)| key)
@@ -256,10 +268,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Writes an execution and says what happened to it.
-    pub(crate) fn put_execution(&mut self, execution: Execution, event: crate::What) -> Result<(), Stop> {
+    /// Writes an execution and says what happened to it, in its own history and to the world.
+    pub(crate) fn put_execution(&mut self, mut execution: Execution, event: crate::What) -> Result<(), Stop> {
+        if execution.history.len() >= limits::HISTORY_PAGE {
+            let transitions = std::mem::take(&mut execution.history);
+            let page = Key::History(execution.id, execution.pages);
+            self.put_new(page, Record::History(HistoryPage { format: Format, transitions }))?;
+            execution.pages += 1;
+        }
+        execution.history.push(Transition { at: execution.changed_at, what: event.clone() });
         self.events.push(Event {
-            format: crate::record::Format,
+            format: Format,
             at: execution.changed_at,
             namespace: execution.namespace.clone(),
             lane: execution.lane.clone(),

@@ -2,33 +2,53 @@
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use bytes::Bytes;
-use onward_core::record::Record;
+use onward_core::record::{AttemptEnd, AttemptKind, Did, Next, Outcome, Pause, Readiness, Record, State, WhyDelayed};
 use onward_core::{Event, Key, What, codec};
+use std::collections::BTreeSet;
 
 const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
 
-/// A stored body: its key and its text.
+/// A stored body: its key and its text. Those of the first version come first and may never change.
 fn records() -> Vec<(String, &'static str)> {
-    let of_execution = |part: &str| format!("{ID}{part}");
-    vec![
-        (ID.to_owned(), include_str!("golden/execution_ready.json")),
-        (ID.to_owned(), include_str!("golden/execution_delayed.json")),
-        (ID.to_owned(), include_str!("golden/execution_active.json")),
-        (ID.to_owned(), include_str!("golden/execution_completed.json")),
-        (ID.to_owned(), include_str!("golden/execution_failed.json")),
-        (of_execution("/a/00000"), include_str!("golden/attempt_succeeded.json")),
-        (of_execution("/a/00001"), include_str!("golden/attempt_failed.json")),
-        (of_execution("/a/00002"), include_str!("golden/attempt_interrupted.json")),
-        (of_execution("/a/00003"), include_str!("golden/attempt_returned.json")),
-        ("key/default/order/17".to_owned(), include_str!("golden/idempotency.json")),
-        ("lane/default/emails".to_owned(), include_str!("golden/lane_master.json")),
-        ("lane/default/emails/17".to_owned(), include_str!("golden/lane_copy.json")),
-        ("class/default/emails/gpu+linux/17".to_owned(), include_str!("golden/class.json")),
-        ("out/17/3".to_owned(), include_str!("golden/outbox.json")),
-        ("out/17/3/00000000000000000005".to_owned(), include_str!("golden/message_lane_changed.json")),
-        ("out/3/17/00000000000000000006".to_owned(), include_str!("golden/message_lane_copied.json")),
-        ("in/3/17".to_owned(), include_str!("golden/inbox.json")),
-    ]
+    const OF_EXECUTION: [(&str, &str); 21] = [
+        ("", include_str!("golden/execution_ready.json")),
+        ("", include_str!("golden/execution_delayed.json")),
+        ("", include_str!("golden/execution_active.json")),
+        ("", include_str!("golden/execution_completed.json")),
+        ("", include_str!("golden/execution_failed.json")),
+        ("/a/00000", include_str!("golden/attempt_succeeded.json")),
+        ("/a/00001", include_str!("golden/attempt_failed.json")),
+        ("/a/00002", include_str!("golden/attempt_interrupted.json")),
+        ("/a/00003", include_str!("golden/attempt_returned.json")),
+        ("", include_str!("golden/execution_submitted.json")),
+        ("", include_str!("golden/execution_resumed.json")),
+        ("", include_str!("golden/execution_paused.json")),
+        ("", include_str!("golden/execution_replay.json")),
+        ("", include_str!("golden/execution_reclaim.json")),
+        ("", include_str!("golden/execution_cancelled.json")),
+        ("", include_str!("golden/execution_expired.json")),
+        ("", include_str!("golden/execution_purging.json")),
+        ("/a/00004", include_str!("golden/attempt_revoked.json")),
+        ("/a/00005", include_str!("golden/attempt_cancelled.json")),
+        ("/a/00006", include_str!("golden/attempt_expired.json")),
+        ("/h/00000", include_str!("golden/history.json")),
+    ];
+    const OTHERS: [(&str, &str); 12] = [
+        ("key/default/order/17", include_str!("golden/idempotency.json")),
+        ("lane/default/emails", include_str!("golden/lane_master.json")),
+        ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
+        ("class/default/emails/gpu+linux/17", include_str!("golden/class.json")),
+        ("out/17/3", include_str!("golden/outbox.json")),
+        ("out/17/3/00000000000000000005", include_str!("golden/message_lane_changed.json")),
+        ("out/3/17/00000000000000000006", include_str!("golden/message_lane_copied.json")),
+        ("in/3/17", include_str!("golden/inbox.json")),
+        ("unique/default/customer/7", include_str!("golden/unique.json")),
+        ("lane/default/emails", include_str!("golden/lane_master_defaults.json")),
+        ("lane/default/emails/17", include_str!("golden/lane_copy_defaults.json")),
+        ("out/17/3/00000000000000000006", include_str!("golden/message_lane_changed_defaults.json")),
+    ];
+    let of_execution = OF_EXECUTION.map(|(part, text)| (format!("{ID}{part}"), text));
+    of_execution.into_iter().chain(OTHERS.map(|(key, text)| (key.to_owned(), text))).collect()
 }
 
 /// A word for every kind of record; a new kind must be added here and above.
@@ -38,6 +58,8 @@ fn kind(record: &Record) -> &'static str {
         Record::Attempt(_) => "attempt",
         Record::Payload(_) => "payload",
         Record::Idempotency(_) => "idempotency",
+        Record::Unique(_) => "unique",
+        Record::History(_) => "history",
         Record::LaneMaster(_) => "lane master",
         Record::LaneCopy(_) => "lane copy",
         Record::Class(_) => "class",
@@ -51,7 +73,7 @@ fn kind(record: &Record) -> &'static str {
 
 #[test]
 fn stored_records_decode_for_ever() {
-    let mut kinds = std::collections::BTreeSet::new();
+    let mut kinds = BTreeSet::new();
     for (key, text) in records() {
         let key: Key = key.parse().unwrap();
         let body = Bytes::from_static(text.trim_end().as_bytes());
@@ -67,7 +89,7 @@ fn stored_records_decode_for_ever() {
         assert_eq!(codec::encode(&record), raw, "{key}");
         kinds.insert(kind(&record));
     }
-    assert_eq!(kinds.len(), 11, "every kind that is ever written: {kinds:?}");
+    assert_eq!(kinds.len(), 13, "every kind that is ever written: {kinds:?}");
 }
 
 #[test]
@@ -80,30 +102,159 @@ fn a_newer_format_is_left_alone_whatever_the_record() {
     }
 }
 
+/// The words of stored enums that a record uses; a new variant must be added here and to a stored body.
+fn words(record: &Record, words: &mut BTreeSet<&'static str>) {
+    match record {
+        Record::Attempt(attempt) => words.extend([end(&attempt.end), kind_of(attempt.kind)]),
+        Record::Execution(execution) => {
+            words.extend(execution.last.iter().flat_map(|last| [end(&last.end), kind_of(last.kind)]));
+            words.extend(execution.operated.iter().map(|operated| did(operated.did)));
+            match &execution.state {
+                State::Waiting(waiting) => {
+                    words.insert(next(&waiting.next));
+                    match waiting.readiness {
+                        Readiness::Ready { .. } => drop(words.insert("ready")),
+                        Readiness::Delayed { why: chosen, .. } => drop(words.insert(why(chosen))),
+                    }
+                }
+                State::Active(active) => {
+                    words.insert(kind_of(active.attempt.kind));
+                    words.extend(active.attempt.pauses.iter().map(|(_, pause)| match pause {
+                        Pause::Delayed { .. } => "pause: delayed",
+                        Pause::Returned => "pause: returned",
+                    }));
+                }
+                State::Finished(finished) => drop(words.insert(outcome(finished.outcome))),
+            }
+        }
+        _ => {}
+    }
+}
+
+fn end(end: &AttemptEnd) -> &'static str {
+    match end {
+        AttemptEnd::Succeeded => "end: succeeded",
+        AttemptEnd::Failed { .. } => "end: failed",
+        AttemptEnd::Interrupted => "end: interrupted",
+        AttemptEnd::Revoked { .. } => "end: revoked",
+        AttemptEnd::Returned => "end: returned",
+        AttemptEnd::Cancelled => "end: cancelled",
+        AttemptEnd::Expired => "end: expired",
+    }
+}
+
+fn kind_of(kind: AttemptKind) -> &'static str {
+    match kind {
+        AttemptKind::Initial => "kind: initial",
+        AttemptKind::Retry => "kind: retry",
+        AttemptKind::Reclaim => "kind: reclaim",
+        AttemptKind::Replay => "kind: replay",
+    }
+}
+
+fn next(next: &Next) -> &'static str {
+    match next {
+        Next::Initial => "next: initial",
+        Next::Retry => "next: retry",
+        Next::Reclaim => "next: reclaim",
+        Next::Replay => "next: replay",
+        Next::Resume(_) => "next: resume",
+    }
+}
+
+fn why(why: WhyDelayed) -> &'static str {
+    match why {
+        WhyDelayed::Submitted => "delayed: submitted",
+        WhyDelayed::Retry => "delayed: retry",
+        WhyDelayed::Reclaim => "delayed: reclaim",
+        WhyDelayed::Worker => "delayed: worker",
+        WhyDelayed::Operator => "delayed: operator",
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Success => "outcome: success",
+        Outcome::Failed => "outcome: failed",
+        Outcome::Cancelled => "outcome: cancelled",
+        Outcome::Expired => "outcome: expired",
+    }
+}
+
+fn did(did: Did) -> &'static str {
+    match did {
+        Did::Cancelled => "did: cancelled",
+        Did::AskedToStop { .. } => "did: asked to stop",
+        Did::Rescheduled { .. } => "did: rescheduled",
+        Did::Prioritised { .. } => "did: prioritised",
+        Did::Tagged => "did: tagged",
+        Did::Revoked { .. } => "did: revoked",
+        Did::Replayed { .. } => "did: replayed",
+        Did::Purged => "did: purged",
+    }
+}
+
+#[test]
+fn every_word_that_is_ever_stored_has_a_body() {
+    let mut found = BTreeSet::new();
+    for (key, text) in records() {
+        let body = Bytes::from_static(text.trim_end().as_bytes());
+        words(&codec::decode(&key.parse().unwrap(), &body), &mut found);
+    }
+    let (ends, kinds, nexts, whys, outcomes, dids, pauses) = (7, 4, 5, 5, 4, 8, 2);
+    assert_eq!(found.len(), ends + kinds + nexts + (1 + whys) + outcomes + dids + pauses, "{found:#?}");
+}
+
+#[test]
+fn what_the_first_version_did_not_know_is_absent() {
+    let policy = "\"policy\":{\"retry\"";
+    for (key, text) in records().into_iter().take(5) {
+        let body = Bytes::from_static(text.as_bytes());
+        let Record::Execution(execution) = codec::decode(&key.parse().unwrap(), &body) else { panic!("{text}") };
+        assert_eq!((execution.deadline, &execution.unique_key, execution.replays), (None, &None, 0), "{text}");
+        assert_eq!((execution.pages, execution.history.len(), execution.operated.len()), (0, 0, 0), "{text}");
+        assert!(!execution.is_purging() && execution.progress.is_none(), "{text}");
+        assert_eq!(execution.policy.retry.is_some(), text.contains(policy), "{text}");
+        assert_eq!((execution.policy.attempt_timeout, execution.policy.max_reclaims()), (None, 100), "{text}");
+    }
+}
+
 /// A word for every kind of event; a new kind must be added here and to the file of events.
 fn what(event: &Event) -> &'static str {
     match event.what {
         What::Submitted { .. } => "submitted",
         What::Ready => "ready",
         What::Claimed { .. } => "claimed",
+        What::Delayed { .. } => "delayed",
         What::Completed { .. } => "completed",
-        What::AttemptFailed { .. } => "attempt failed",
-        What::LeaseExpired { .. } => "lease expired",
+        What::AttemptFailed { .. } => "attempt_failed",
+        What::LeaseExpired { .. } => "lease_expired",
         What::Returned { .. } => "returned",
-        What::LaneChanged { .. } => "lane changed",
+        What::LeaseRevoked { .. } => "lease_revoked",
+        What::TimedOut { .. } => "timed_out",
+        What::Expired { .. } => "expired",
+        What::StopRequested { .. } => "stop_requested",
+        What::Cancelled { .. } => "cancelled",
+        What::Rescheduled { .. } => "rescheduled",
+        What::PriorityChanged { .. } => "priority_changed",
+        What::TagsChanged => "tags_changed",
+        What::Replayed { .. } => "replayed",
+        What::Purged => "purged",
+        What::LaneChanged { .. } => "lane_changed",
     }
 }
 
 #[test]
 fn stored_events_decode_for_ever() {
-    let mut kinds = std::collections::BTreeSet::new();
+    let mut kinds = BTreeSet::new();
     for line in include_str!("golden/events.jsonl").lines() {
         let event = codec::decode_event(line.as_bytes()).unwrap_or_else(|| panic!("not an event: {line}"));
         let again = codec::encode_event(&event);
         assert_eq!(std::str::from_utf8(&again).unwrap(), line);
+        assert_eq!(event.what.name(), what(&event), "the word never changes");
         kinds.insert(what(&event));
         let newer = line.replacen("\"v\":1", "\"v\":2", 1);
         assert_eq!(codec::decode_event(newer.as_bytes()), None, "{newer}");
     }
-    assert_eq!(kinds.len(), 8, "{kinds:?}");
+    assert_eq!(kinds.len(), 19, "{kinds:?}");
 }

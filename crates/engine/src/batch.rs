@@ -44,8 +44,18 @@ pub(crate) struct Change {
 
 /// What applying gave: a batch, or the keys that must be loaded first.
 pub(crate) enum Applied {
-    Ready(Box<(store::Batch, Flight, Vec<Waiter>)>),
+    Ready(Box<Prepared>),
     Need(Vec<Task>, BTreeSet<Key>),
+}
+
+/// A batch that can be sent.
+pub(crate) struct Prepared {
+    pub(crate) batch: store::Batch,
+    pub(crate) flight: Flight,
+    /// Waiters for whom there was nothing after all.
+    pub(crate) disappointed: Vec<Waiter>,
+    /// Tasks that did not fit: they touched more records than anybody could know beforehand.
+    pub(crate) left: Vec<Task>,
 }
 
 /// Applies all tasks in order on what is at hand. `last_round` turns a further need into an error, so that a rule that
@@ -54,14 +64,19 @@ pub(crate) fn apply(
     shared: &Shared,
     partition: PartitionId,
     cache: &Cache,
-    tasks: Vec<Task>,
+    mut tasks: Vec<Task>,
     now: Millis,
     last_round: bool,
 ) -> Applied {
     let mut view = View::over(partition, shared.partitions, cache);
     let mut results = Vec::with_capacity(tasks.len());
     let mut needs = BTreeSet::new();
+    let mut fitting = 0;
     for task in &tasks {
+        if view.len() > limits::BATCH_ROWS_MAX {
+            break;
+        }
+        fitting += 1;
         if let Some(fresh) = task.command.fresh_key().filter(|key| cache.get(key).is_none()) {
             view.supply(fresh, None);
         }
@@ -78,12 +93,13 @@ pub(crate) fn apply(
     if !needs.is_empty() {
         return Applied::Need(tasks, needs);
     }
+    let left = tasks.split_off(fitting);
     let mut steps: Vec<Step> =
         tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
     let HandedOff { disappointed, paused } = hand_off(shared, &mut view, &mut steps, now);
     let (batch, changes) = build(shared, &view, cache);
     let flight = Flight { id: batch.id, steps, changes, paused };
-    Applied::Ready(Box::new((batch, flight, disappointed)))
+    Applied::Ready(Box::new(Prepared { batch, flight, disappointed, left }))
 }
 
 /// Runs one command; a panic in a rule costs that command only.

@@ -1,4 +1,4 @@
-//! The engine as its users see it: start, submit, claim, renew, complete, fail, look, stop.
+//! The engine as its users see it: start, submit, claim, look, stop.
 
 use crate::board::Board;
 use crate::clock::StoreTime;
@@ -11,8 +11,8 @@ use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, 
 use crate::{claims, clockwork, jobs, query, wakes};
 use onward_core::record::Execution;
 use onward_core::{
-    AfterFailure, Claimed, Command, CommandId, Complete, ExecutionId, Fail, Failure, Fence, Millis, Namespace,
-    PartitionId, Payload, PayloadSlot, Rejection, Renew, Reply, Span, Submitted, Unclaim, limits,
+    Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
+    Span, Submitted, limits,
 };
 use onward_store::Store;
 use std::sync::Arc;
@@ -129,91 +129,10 @@ impl Engine {
         claims::claim(&self.shared, wants, wait).await
     }
 
-    /// Extends leases; the answers come in the same order.
-    pub async fn renew(&self, fences: &[Fence], ttl: Span) -> Vec<Result<Millis, Error>> {
-        let renew = |fence: &Fence| (fence.execution.partition(), Command::Renew(Renew { fence: *fence, ttl }));
-        let renewed = |reply| match reply {
-            Reply::Renewed { expires_at } => Ok(expires_at),
-            other => Err(unexpected(&other)),
-        };
-        let answers = self.call_many(fences.iter().map(renew).collect()).await;
-        answers.into_iter().map(|answer| answer.and_then(renewed)).collect()
-    }
-
     /// Draws an id for a call that ends an attempt.
     #[must_use]
     pub fn command_id(&self) -> CommandId {
         CommandId(self.shared.chance.id())
-    }
-
-    /// Ends an execution well.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn complete(&self, fence: Fence, result: Payload) -> Result<(), Error> {
-        self.complete_with(self.command_id(), fence, result).await
-    }
-
-    /// Ends an execution well under an id drawn before, so that the call can be repeated.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn complete_with(&self, command: CommandId, fence: Fence, result: Payload) -> Result<(), Error> {
-        let complete = Command::Complete(Complete { command, fence, result });
-        match self.call(fence.execution.partition(), complete).await? {
-            Reply::Completed => Ok(()),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    /// Ends an execution well and takes the next one if there is one, both in one group of commits.
-    ///
-    /// # Errors
-    /// A refusal of the completion, or a failure of the store. Work that was claimed nevertheless comes with it.
-    pub async fn complete_and_claim(
-        &self,
-        fence: Fence,
-        result: Payload,
-        wants: &Wants,
-    ) -> (Result<(), Error>, Result<Vec<Claimed>, Error>) {
-        futures_util::future::join(self.complete(fence, result), self.claim(wants, Span(0))).await
-    }
-
-    /// Ends an attempt badly; the policy decides what follows.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn fail(&self, fence: Fence, failure: Failure) -> Result<AfterFailure, Error> {
-        self.fail_with(self.command_id(), fence, failure).await
-    }
-
-    /// Ends an attempt badly under an id drawn before, so that the call can be repeated.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn fail_with(&self, command: CommandId, fence: Fence, failure: Failure) -> Result<AfterFailure, Error> {
-        let fail = Command::Fail(Fail { command, fence, failure, seed: self.shared.chance.word() });
-        match self.call(fence.execution.partition(), fail).await? {
-            Reply::Failed(after) => Ok(after),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    /// Gives a lease back; the execution is ready again at once, and neither a retry nor a lost lease is counted.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn unclaim(&self, fence: Fence) -> Result<(), Error> {
-        self.unclaim_with(self.command_id(), fence).await
-    }
-
-    /// Gives a lease back under an id drawn before, so that the call can be repeated.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn unclaim_with(&self, command: CommandId, fence: Fence) -> Result<(), Error> {
-        let unclaim = Command::Unclaim(Unclaim { command, fence });
-        self.call(fence.execution.partition(), unclaim).await.map(|_| ())
     }
 
     /// One execution as it is stored; nothing when there is none.
@@ -280,7 +199,7 @@ impl Engine {
         self.shared.call(partition, command).await
     }
 
-    async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
+    pub(crate) async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
         if self.shared.is_stopping() {
             return commands.iter().map(|_| Err(Error::ShuttingDown)).collect();
         }
@@ -304,6 +223,6 @@ where
     shared.jobs.supervise(name, shared.clock.clone(), on_restart, move || job(run.clone()));
 }
 
-fn unexpected(reply: &Reply) -> Error {
+pub(crate) fn unexpected(reply: &Reply) -> Error {
     Error::Internal(format!("the wrong kind of answer: {reply:?}"))
 }

@@ -3,9 +3,10 @@
 use crate::batch::Step;
 use crate::batch::{Change, ready};
 use crate::board::{Move, Origin, QueueKey};
+use crate::metrics::{Counter, Metrics};
 use crate::shared::Shared;
 use crate::timers::Moved;
-use onward_core::record::{Record, State};
+use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{Command, Key, PartitionId, Reply, Share, index};
 
 /// Takes over what changed; called after the commit, never before.
@@ -75,13 +76,37 @@ pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) 
         let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (&step.task.command, &step.result) else {
             continue;
         };
-        let before = changes.iter().find(|change| change.key == due.key).and_then(|change| change.before.as_deref());
-        match before {
-            Some(Record::Execution(execution)) if matches!(execution.state, State::Active(_)) => {
-                shared.metrics.lease_expiry.add(1);
-            }
-            Some(Record::Execution(_)) => shared.metrics.delayed_promoter.add(1),
-            _ => shared.metrics.idempotency_expiry.add(1),
-        }
+        // A batch lists its changes in the order of their keys.
+        let Ok(at) = changes.binary_search_by(|change| change.key.cmp(&due.key)) else { continue };
+        let metrics = &shared.metrics;
+        let (before, after) = (changes[at].before.as_deref(), changes[at].after.as_deref());
+        let duty = match (before, after) {
+            (Some(Record::Execution(before)), after) => duty(metrics, before, after),
+            _ => &metrics.idempotency_expiry,
+        };
+        duty.add(1);
     }
+}
+
+/// Which duty changed an execution.
+fn duty<'a>(metrics: &'a Metrics, before: &Execution, after: Option<&Record>) -> &'a Counter {
+    let last = match after {
+        Some(Record::Execution(after)) => after.last.as_ref().map(|last| &last.end),
+        _ => None,
+    };
+    match (&before.state, last) {
+        (State::Finished(_), _) => &metrics.retention_trimmer,
+        (State::Waiting(_), _) if matches!(after, Some(Record::Execution(after)) if is_finished(after)) => {
+            &metrics.execution_deadline
+        }
+        (State::Waiting(_), _) => &metrics.delayed_promoter,
+        (State::Active(_), Some(AttemptEnd::Expired)) => &metrics.execution_deadline,
+        (State::Active(_), Some(AttemptEnd::Cancelled)) => &metrics.stop_grace,
+        (State::Active(_), Some(AttemptEnd::Failed { .. })) => &metrics.attempt_timeout,
+        (State::Active(_), _) => &metrics.lease_expiry,
+    }
+}
+
+fn is_finished(execution: &Execution) -> bool {
+    matches!(execution.state, State::Finished(_))
 }

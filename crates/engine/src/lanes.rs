@@ -2,17 +2,70 @@
 
 use crate::{Engine, Error, query};
 use onward_core::record::{LaneMaster, LaneSettings, Record};
-use onward_core::{Command, Key, Lane, Namespace, PartitionId, Rejection, Reply, SetLane, Span};
+use onward_core::{
+    Command, Key, Lane, LaneChange, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
+};
+use onward_store::{IndexName, Partitions};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most ready entries that are counted for one lane.
+const READY_COUNT_MAX: u64 = 10_000;
+
+/// A lane that is used or was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneListing {
+    /// Its name.
+    pub lane: Lane,
+    /// What holds for it.
+    pub settings: LaneSettings,
+    /// How much work is ready in it.
+    pub ready: u64,
+    /// Whether counting stopped there, so that more may be ready.
+    pub ready_capped: bool,
+}
 
 impl Engine {
-    /// Changes what a lane lets through; answers when every partition has the decision.
+    /// The lanes of a namespace that have been used or changed, by name.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn lanes(&self, namespace: &Namespace) -> Result<Vec<LaneListing>, Error> {
+        let mut queues: BTreeMap<Lane, BTreeSet<String>> = BTreeMap::new();
+        for key in query::keys(&self.shared, &IndexName::new(index::CLASSES)).await? {
+            if let Some((of, lane, class)) = index::class_of(&key)
+                && of == namespace
+            {
+                queues.entry(lane.clone()).or_default().insert(class.to_owned());
+            }
+        }
+        for key in query::keys(&self.shared, &IndexName::new(index::lanes(namespace))).await? {
+            if let Key::LaneMaster(_, lane) = key {
+                queues.entry(lane).or_default();
+            }
+        }
+        let mut lanes = Vec::with_capacity(queues.len());
+        for (lane, classes) in queues {
+            let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
+            let (mut ready, mut ready_capped) = (0, false);
+            for class in classes {
+                let index = IndexName::new(index::ready(namespace, &lane, &class, &Share::default()));
+                let count = self.shared.store.count(&index, &Partitions::All, READY_COUNT_MAX).await?;
+                ready += count.n;
+                ready_capped |= count.capped;
+            }
+            lanes.push(LaneListing { lane, settings, ready, ready_capped });
+        }
+        Ok(lanes)
+    }
+
+    /// Changes a lane's settings; answers when every partition has the decision.
     ///
     /// # Errors
     /// A failure of the store, or `contended` when the partitions did not all answer in time.
-    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, settings: LaneSettings) -> Result<u64, Error> {
+    pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, change: LaneChange) -> Result<u64, Error> {
         let home = PartitionId::of_gates(namespace, self.shared.partitions);
         let command = self.command_id();
-        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), settings };
+        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), change };
         let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
             return Err(Error::Internal("a lane change was answered by something else".into()));
         };

@@ -49,6 +49,14 @@ counters! {
     lease_expiry,
     /// Delayed and retried executions whose time came.
     delayed_promoter,
+    /// Attempts that ran for too long.
+    attempt_timeout,
+    /// Executions whose deadline passed.
+    execution_deadline,
+    /// Running executions that were asked to stop and did not in time.
+    stop_grace,
+    /// Steps in which ended executions were removed after their retention.
+    retention_trimmer,
     /// Idempotency keys forgotten.
     idempotency_expiry,
     /// Due commands that failed.

@@ -3,7 +3,7 @@
 //! Versions are chosen here, so a second batch can be prepared and sent on top of the one in flight: if the first is
 //! refused, the second expects a version that never came to be, is refused too, and both run again.
 
-use crate::batch::{self, Applied, Flight, Step};
+use crate::batch::{self, Applied, Flight, Prepared, Step};
 use crate::binding;
 use crate::cache::Cache;
 use crate::shared::Shared;
@@ -143,10 +143,11 @@ impl Partition {
             match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
                 Applied::Need(back, keys) => (tasks, wanted) = (back, keys),
                 Applied::Ready(ready) => {
-                    let (batch, flight, disappointed) = *ready;
+                    let Prepared { batch, flight, disappointed, left } = *ready;
                     for waiter in disappointed {
                         self.shared.put_back(waiter);
                     }
+                    self.run_again(left);
                     return self.send(batch, flight);
                 }
             }

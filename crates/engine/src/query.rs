@@ -29,7 +29,8 @@ pub struct ListCursor {
 pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
     match record(shared, id.partition(), &Key::Execution(id)).await? {
         None => Ok(None),
-        Some(Record::Execution(execution)) => Ok(Some(execution)),
+        // What is being removed is gone for everybody.
+        Some(Record::Execution(execution)) => Ok(Some(execution).filter(|execution| !execution.is_purging())),
         Some(_) => Err(Rejection::RecordUnreadable { key: id.to_string() }.into()),
     }
 }
@@ -74,6 +75,19 @@ pub(crate) async fn records(
     let names: Vec<_> = keys.iter().map(binding::store_key).collect();
     let rows = shared.store.load(binding::partition(partition), &names).await?;
     Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
+}
+
+/// Every key of an index that is small enough to be read whole, such as a registry.
+pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>, Error> {
+    let (mut keys, mut range) = (Vec::new(), Range::default());
+    loop {
+        let page = shared.store.scan(index, &Partitions::All, range.clone(), limits::PAGE_MAX).await?;
+        keys.extend(page.items.iter().filter_map(|found| found.key.as_str().parse::<Key>().ok()));
+        match page.items.last() {
+            Some(last) if page.more => range.after = Some((last.rank, last.key.clone())),
+            _ => return Ok(keys),
+        }
+    }
 }
 
 /// Executions of a namespace, newest first.

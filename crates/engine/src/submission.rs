@@ -3,7 +3,7 @@
 use crate::clock::Chance;
 use onward_core::{
     Class, Command, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, Millis, Namespace, PartitionId, Payload,
-    Policy, Share, Submit, TagKey, TagValue, When,
+    Policy, Share, Submit, TagKey, TagValue, UniqueKey, When,
 };
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -31,6 +31,10 @@ pub struct NewExecution {
     pub policy: Policy,
     /// Makes a second submit with the same key return the first execution.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Makes a second submit with the same key return the first execution until that one ends.
+    pub unique_key: Option<UniqueKey>,
+    /// When it expires, wherever it stands then.
+    pub deadline: Option<When>,
 }
 
 impl NewExecution {
@@ -48,6 +52,8 @@ impl NewExecution {
             requires: Class::default(),
             policy: Policy::default(),
             idempotency_key: None,
+            unique_key: None,
+            deadline: None,
         }
     }
 
@@ -67,6 +73,8 @@ impl NewExecution {
             share: Share::default(),
             policy: self.policy,
             idempotency_key: self.idempotency_key,
+            unique_key: self.unique_key,
+            deadline: self.deadline,
         }))
     }
 }
@@ -81,11 +89,13 @@ pub struct SubmitIds {
 }
 
 impl SubmitIds {
-    /// Draws ids. The partition follows from the idempotency key, so that a repeat meets the first submit.
+    /// Draws ids. The partition follows from the key, so that a repeat meets the first submit.
     pub(crate) fn draw(new: &NewExecution, chance: &Chance, now: Millis, partitions: u16) -> Self {
         let uuid = uuid_v7(now, chance.id());
-        let partition = match &new.idempotency_key {
-            Some(key) => PartitionId::of(&[new.namespace.as_str().as_bytes(), key.as_str().as_bytes()], partitions),
+        let key = new.unique_key.as_ref().map(UniqueKey::as_str);
+        let key = key.or(new.idempotency_key.as_ref().map(IdempotencyKey::as_str));
+        let partition = match key {
+            Some(key) => PartitionId::of(&[new.namespace.as_str().as_bytes(), key.as_bytes()], partitions),
             None => PartitionId::of(&[uuid.as_bytes()], partitions),
         };
         Self { command: CommandId(chance.id()), execution: ExecutionId::new(uuid, partition) }

@@ -5,7 +5,7 @@ use crate::board::Origin;
 use crate::collect::Ticket;
 use crate::shared::Shared;
 use crate::waiters::Waiter;
-use onward_core::{Claimed, Command, Millis, Reply};
+use onward_core::{Act, Claimed, Command, Millis, Reply, limits};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -91,8 +91,12 @@ impl Task {
         match &self.command {
             Command::Submit(submit) => (8 + submit.tags.len(), 1_024 + submit.input.as_bytes().len()),
             Command::Complete(complete) => (7, 1_024 + complete.result.as_bytes().len()),
+            Command::Operate(operate) => match &operate.act {
+                Act::Purge => (limits::PURGE_PIECE as usize + 8, 2_048),
+                _ => (10 + limits::TAGS_MAX, 4_096),
+            },
             Command::Deliver(deliver) => (8 * deliver.messages.len() + 2, 1_024 * deliver.messages.len() + 4_096),
-            Command::Forget(_) => (2 * onward_core::limits::MESSAGES_MAX + 1, 1_024),
+            Command::Forget(_) => (2 * limits::MESSAGES_MAX + 1, 1_024),
             Command::SetLane(_) => (4 * usize::from(partitions) + 4, 512 * usize::from(partitions)),
             _ => (7, 2_048),
         }

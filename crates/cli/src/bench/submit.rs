@@ -177,6 +177,8 @@ pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, part
         share: Share::default(),
         policy: Policy::default(),
         idempotency_key: None,
+        unique_key: None,
+        deadline: None,
     }
 }
 

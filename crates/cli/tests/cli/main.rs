@@ -6,6 +6,7 @@ mod commands;
 mod crash;
 mod demo;
 mod mistakes;
+mod operators;
 mod processes;
 mod program;
 mod stores;

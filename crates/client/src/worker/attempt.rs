@@ -5,9 +5,11 @@ use super::leases::HeldLease;
 use super::report::{self, End};
 use super::running::Stage;
 use crate::{Context, handler};
-use onward_core::{Category, Claimed, Failure};
-use tokio::sync::watch;
+use onward_core::{Claimed, Reason, Span, When};
 use tracing::Instrument;
+
+/// How long work of an unknown kind waits before it is offered again.
+const UNKNOWN_PAUSE: Span = Span::seconds(10);
 
 /// Work whose lease is renewed from now on.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ async fn give_back(shared: &Shared, claimed: &Claimed) {
 pub(crate) async fn run_one(shared: &Shared, taken: Taken) -> Option<Taken> {
     let Taken { claimed, lease } = taken;
     let fence = claimed.fence;
-    let end = handle(shared, claimed, lease.lost().clone()).await;
+    let end = handle(shared, claimed, &lease).await;
     if lease.is_lost() {
         tracing::info!("the lease was lost; the end of this attempt is not reported");
         return None;
@@ -60,21 +62,32 @@ pub(crate) async fn run_one(shared: &Shared, taken: Taken) -> Option<Taken> {
         End::Failed(failure) => {
             tracing::debug!(category = failure.category.as_str(), message = &*failure.message, "failed");
         }
+        End::Later(_) => tracing::debug!("goes on later"),
+        End::Cancelled(reason) => tracing::info!(%reason, "cancelled by its handler"),
         End::Stopped => tracing::info!("stopped before it ended; somebody else goes on"),
     }
     report::end(shared, &lease, fence, end).await
 }
 
-async fn handle(shared: &Shared, claimed: Claimed, lost: watch::Receiver<bool>) -> End {
-    let Some(handler) = shared.handlers.get(&claimed.kind) else {
-        let message = format!("worker {} has no handler for {}", shared.name(), claimed.kind);
-        let category = Category::new("no_handler").unwrap_or_else(|_| Category::transient());
-        return End::Failed(Failure::new(category, &message));
-    };
-    let ctx = Context::new(shared.client.clone(), &claimed, lost, shared.watch_stage());
+async fn handle(shared: &Shared, claimed: Claimed, lease: &HeldLease) -> End {
+    let Some(handler) = shared.handlers.get(&claimed.kind) else { return unknown(shared, &claimed).await };
+    let ctx = Context::new(shared.client.clone(), &claimed, lease.signs(), shared.watch_stage());
     tokio::select! {
         biased;
-        end = handler::call(handler, ctx, claimed.input) => end.map_or_else(End::Failed, End::Success),
+        end = handler::call(handler, ctx, claimed.input) => end.map_or_else(End::from, End::Success),
         () = shared.reaches(Stage::Stopping) => End::Stopped,
     }
+}
+
+/// Work of a kind that this worker does not know waits for one that does: it may have been submitted for a newer
+/// version of the program, and that is no reason to fail it.
+async fn unknown(shared: &Shared, claimed: &Claimed) -> End {
+    let message = format!("worker {} has no handler for {}", shared.name(), claimed.kind);
+    tracing::warn!(kind = %claimed.kind, "no handler for this kind; the execution waits for another worker");
+    // The message is for people who wonder; the execution waits without it just as well.
+    let said = shared.client.engine().progress(claimed.fence, None, Some(Reason::new(&message))).await;
+    if let Err(error) = said {
+        tracing::debug!(%error, "nobody could be told");
+    }
+    End::Later(When::After(UNKNOWN_PAUSE))
 }

@@ -4,7 +4,7 @@ use super::leases::Leases;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use onward_core::{LeaseId, Millis, Span};
+use onward_core::{LeaseId, Millis, Renewed, Span};
 use onward_engine::clock::Clock;
 use onward_engine::{Engine, Error};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const RETRY_PART: u64 = 16;
 const RETRY_MAX: Span = Span::seconds(1);
 
-type Answer = (LeaseId, Result<Millis, Error>);
+type Answer = (LeaseId, Result<Renewed, Error>);
 
 /// Renews leases for as long as it is polled.
 pub(crate) async fn run(engine: Engine, clock: Arc<dyn Clock>, leases: Leases, ttl: Span) {
@@ -44,9 +44,9 @@ pub(crate) async fn run(engine: Engine, clock: Arc<dyn Clock>, leases: Leases, t
     }
 }
 
-fn settle(leases: &Leases, lease: LeaseId, answer: Result<Millis, Error>, now: Millis, ttl: Span) {
+fn settle(leases: &Leases, lease: LeaseId, answer: Result<Renewed, Error>, now: Millis, ttl: Span) {
     match answer {
-        Ok(expires_at) => leases.renewed(lease, expires_at, ttl),
+        Ok(renewed) => leases.renewed(lease, renewed, ttl),
         Err(Error::Refused(refusal)) => {
             tracing::debug!(%lease, %refusal, "a lease is lost");
             leases.lose(lease);

@@ -1,6 +1,7 @@
 //! The leases a worker holds: when each must be renewed, and whose handler to tell when one is lost.
 
-use onward_core::{Claimed, Fence, LeaseId, Millis, Span};
+use onward_core::record::StopRequest;
+use onward_core::{Claimed, Fence, LeaseId, Millis, Renewed, Span};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, watch};
@@ -19,12 +20,25 @@ struct Held {
     expires_at: Millis,
     renew_at: Millis,
     renewing: bool,
-    lost: watch::Sender<bool>,
+    sign: watch::Sender<Sign>,
+}
+
+/// What a handler is told about its lease.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sign {
+    /// The lease is lost.
+    pub(crate) lost: bool,
+    /// Somebody wants the attempt to stop by itself.
+    pub(crate) stop: Option<StopRequest>,
 }
 
 impl Held {
     fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        self.sign.borrow().lost
+    }
+
+    fn lose(&self) {
+        self.sign.send_if_modified(|sign| !std::mem::replace(&mut sign.lost, true));
     }
 }
 
@@ -33,18 +47,18 @@ impl Held {
 pub(crate) struct HeldLease {
     leases: Leases,
     id: LeaseId,
-    lost: watch::Receiver<bool>,
+    sign: watch::Receiver<Sign>,
 }
 
 impl HeldLease {
-    /// Turns true when the lease is lost.
-    pub(crate) fn lost(&self) -> &watch::Receiver<bool> {
-        &self.lost
+    /// What its handler is told.
+    pub(crate) fn signs(&self) -> watch::Receiver<Sign> {
+        self.sign.clone()
     }
 
     /// Whether the lease is lost.
     pub(crate) fn is_lost(&self) -> bool {
-        *self.lost.borrow()
+        self.sign.borrow().lost
     }
 }
 
@@ -57,13 +71,13 @@ impl Drop for HeldLease {
 impl Leases {
     /// Takes a lease in; it is renewed from half its time on.
     pub(crate) fn take(&self, claimed: &Claimed, ttl: Span) -> HeldLease {
-        let (lost, watching) = watch::channel(false);
+        let (sign, watching) = watch::channel(Sign::default());
         let (id, expires_at) = (claimed.fence.lease, claimed.expires_at);
         let renew_at = expires_at - Span(ttl.0 / 2);
-        let held = Held { fence: claimed.fence, expires_at, renew_at, renewing: false, lost };
+        let held = Held { fence: claimed.fence, expires_at, renew_at, renewing: false, sign };
         self.lock().insert(id, held);
         self.taken.notify_one();
-        HeldLease { leases: self.clone(), id, lost: watching }
+        HeldLease { leases: self.clone(), id, sign: watching }
     }
 
     /// Waits until a lease is taken.
@@ -87,7 +101,7 @@ impl Leases {
     pub(crate) fn lose_expired(&self, now: Millis) {
         for held in self.lock().values_mut() {
             if held.expires_at <= now {
-                held.lost.send_if_modified(|lost| !std::mem::replace(lost, true));
+                held.lose();
             }
         }
     }
@@ -100,11 +114,16 @@ impl Leases {
     }
 
     /// A lease was renewed.
-    pub(crate) fn renewed(&self, id: LeaseId, expires_at: Millis, ttl: Span) {
+    pub(crate) fn renewed(&self, id: LeaseId, renewed: Renewed, ttl: Span) {
         if let Some(held) = self.lock().get_mut(&id) {
             held.renewing = false;
-            held.expires_at = expires_at;
-            held.renew_at = expires_at - Span(ttl.0 / 2);
+            held.expires_at = renewed.expires_at;
+            held.renew_at = renewed.expires_at - Span(ttl.0 / 2);
+            held.sign.send_if_modified(|sign| {
+                let news = sign.stop != renewed.stop;
+                sign.stop = renewed.stop;
+                news
+            });
         }
     }
 
@@ -119,7 +138,7 @@ impl Leases {
     /// A lease is lost: its handler is told and it is not renewed any more.
     pub(crate) fn lose(&self, id: LeaseId) {
         if let Some(held) = self.lock().get_mut(&id) {
-            held.lost.send_replace(true);
+            held.lose();
         }
     }
 

@@ -4,7 +4,8 @@ use super::Shared;
 use super::attempt::Taken;
 use super::leases::HeldLease;
 use futures_util::future::join;
-use onward_core::{Category, CommandId, Failure, Fence, Payload, Rejection, Span};
+use crate::failed::Why;
+use onward_core::{Category, CommandId, Failure, Fence, Payload, Reason, Rejection, Span, When};
 use onward_engine::{Engine, Error};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
@@ -21,8 +22,22 @@ pub(crate) enum End {
     Success(Payload),
     /// With an error.
     Failed(Failure),
+    /// Not yet: it goes on later.
+    Later(When),
+    /// Unwanted.
+    Cancelled(Reason),
     /// By the worker, which stops: another one starts over, and no retry is used up.
     Stopped,
+}
+
+impl From<Why> for End {
+    fn from(why: Why) -> Self {
+        match why {
+            Why::Failed(failure) => Self::Failed(failure),
+            Why::Later(when) => Self::Later(when),
+            Why::Cancelled(reason) => Self::Cancelled(reason),
+        }
+    }
 }
 
 impl End {
@@ -30,6 +45,8 @@ impl End {
         match self {
             Self::Success(result) => engine.complete_with(command, fence, result.clone()).await,
             Self::Failed(failure) => engine.fail_with(command, fence, failure.clone()).await.map(|_| ()),
+            Self::Later(when) => engine.delay_with(command, fence, *when).await.map(|_| ()),
+            Self::Cancelled(reason) => engine.cancel_own(command, fence, reason.clone()).await,
             Self::Stopped => engine.unclaim_with(command, fence).await,
         }
     }
@@ -73,9 +90,9 @@ async fn insist(
         broken += u32::from(matches!(error, Error::Internal(_)));
         let may_pass = error.is_temporary() || (1..=BROKEN_MAX).contains(&broken);
         match &error {
-            Error::Refused(Rejection::InvalidArgument { .. }) if matches!(end, End::Success(_)) => {
-                // The result itself is refused, and so it would be after another attempt.
-                end = End::Failed(Failure::new(Category::permanent(), &format!("the result is refused: {error}")));
+            Error::Refused(Rejection::InvalidArgument { .. }) if matches!(end, End::Success(_) | End::Later(_)) => {
+                // What the handler returned is refused, and so it would be after another attempt.
+                end = End::Failed(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
                 command = engine.command_id();
             }
             Error::Refused(refusal) => {

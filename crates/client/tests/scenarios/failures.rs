@@ -87,17 +87,17 @@ on_every_store! {
         worker.drain().await.unwrap();
     }
 
-    async fn work_without_a_handler_fails_under_its_policy(world: held) {
+    async fn work_without_a_handler_waits_for_a_worker_that_has_one(world: held) {
         let client = &world.client;
         let worker = Worker::new(client).on("known", hopeless).name("old").start().unwrap();
-        let id = client.submit("new-kind", &()).retry(after(5, 3)).await.unwrap().id;
-        let failure = world.until_state(id, PublicState::Delayed).await.failure.unwrap();
-        assert_eq!(failure.category.as_str(), "no_handler");
-        assert_eq!(&*failure.message, "worker old has no handler for new-kind");
+        let id = client.submit("new-kind", &()).retry(RetryPolicy::never()).await.unwrap().id;
+        let waiting = world.until_state(id, PublicState::Delayed).await;
+        assert_eq!(waiting.progress.unwrap().message.as_str(), "worker old has no handler for new-kind");
         worker.drain().await.unwrap();
         let worker = Worker::new(client).on("new-kind", async |_: Context, (): ()| Ok::<_, Failed>("new")).start().unwrap();
-        world.advance(Span::seconds(5));
-        world.until_state(id, PublicState::Completed).await;
+        world.advance(Span::seconds(10));
+        let done = world.until_state(id, PublicState::Completed).await;
+        assert_eq!((done.attempts, done.retries), (1, 0), "it costs nothing");
         worker.drain().await.unwrap();
     }
 
@@ -115,7 +115,7 @@ on_every_store! {
         for (kind, input, message) in [
             ("close", "no unit", "the input does not fit the handler"),
             ("grow", "", "the result cannot be kept"),
-            ("raw", "", "the result is refused"),
+            ("raw", "", "the answer is refused"),
         ] {
             let id = match input {
                 "" => client.submit(kind, &()).await.unwrap().id,

@@ -6,6 +6,7 @@ mod crash;
 mod failures;
 mod leases;
 mod lookup;
+mod operators;
 mod order;
 mod payloads;
 mod setup;

@@ -1,8 +1,9 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
-use super::Format;
-use crate::{CommandId, Failure, LeaseId, Millis, WorkerName};
+use super::{Format, is_default};
+use crate::{CommandId, Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Why an attempt was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,6 +15,21 @@ pub enum AttemptKind {
     Retry,
     /// The one before lost its lease.
     Reclaim,
+    /// The execution had ended and an operator wanted it again.
+    Replay,
+}
+
+impl AttemptKind {
+    /// The stable word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Retry => "retry",
+            Self::Reclaim => "reclaim",
+            Self::Replay => "replay",
+        }
+    }
 }
 
 /// The attempt that is running now.
@@ -23,8 +39,69 @@ pub struct Attempt {
     pub index: u32,
     /// Why it was made.
     pub kind: AttemptKind,
-    /// When it was claimed.
+    /// When it was first claimed.
     pub started_at: Millis,
+    /// When it was taken up again after its last pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Millis>,
+    /// How long it ran before its last pause.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ran: Span,
+    /// The calls that paused it, oldest first, each with its answer: a repeat changes nothing.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub pauses: VecDeque<(CommandId, Pause)>,
+}
+
+/// What a call that paused an attempt was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pause {
+    /// Its worker goes on later.
+    Delayed {
+        /// When.
+        until: Millis,
+    },
+    /// Its worker gave it back.
+    Returned,
+}
+
+/// An attempt that nobody runs now and that goes on with the next lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The lease it ran under last.
+    pub lease: LeaseId,
+    /// Who ran it last.
+    pub worker: WorkerName,
+}
+
+impl Attempt {
+    /// A fresh attempt that starts now.
+    pub(crate) fn start(index: u32, kind: AttemptKind, now: Millis) -> Self {
+        Self { index, kind, started_at: now, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
+    }
+
+    /// Since when it runs without a pause.
+    #[must_use]
+    pub fn running_since(&self) -> Millis {
+        self.resumed_at.unwrap_or(self.started_at)
+    }
+
+    /// When a run of at most this long is over; paused time does not count.
+    #[must_use]
+    pub fn times_out_at(&self, timeout: Span) -> Millis {
+        self.running_since() + Span(timeout.0.saturating_sub(self.ran.0))
+    }
+
+    /// Stops the run; it goes on with another lease.
+    pub(crate) fn pause(&mut self, by: CommandId, pause: Pause, now: Millis) {
+        self.ran = Span(self.ran.0.saturating_add((now - self.running_since()).0));
+        while self.pauses.len() >= crate::limits::OPERATOR_COMMANDS_KEPT {
+            self.pauses.pop_front();
+        }
+        self.pauses.push_back((by, pause));
+    }
 }
 
 /// How an attempt ended.
@@ -43,8 +120,33 @@ pub enum AttemptEnd {
     },
     /// Its lease ran out.
     Interrupted,
-    /// It was given back before it ran, because nobody was there to receive it.
+    /// An operator took its lease away.
+    Revoked {
+        /// Why.
+        reason: Reason,
+    },
+    /// It was given back: nobody was there to receive it, or its worker stopped.
     Returned,
+    /// The execution was cancelled.
+    Cancelled,
+    /// The execution's deadline passed.
+    Expired,
+}
+
+impl AttemptEnd {
+    /// The stable word for it.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed { .. } => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Revoked { .. } => "revoked",
+            Self::Returned => "returned",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
 }
 
 /// An attempt that has ended; it never changes again.
@@ -57,8 +159,11 @@ pub struct EndedAttempt {
     pub index: u32,
     /// Why it was made.
     pub kind: AttemptKind,
-    /// When it was claimed.
+    /// When it was first claimed.
     pub started_at: Millis,
+    /// How long it ran, without its pauses.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ran: Span,
     /// When it ended.
     pub ended_at: Millis,
     /// The lease it ran under.
@@ -70,4 +175,7 @@ pub struct EndedAttempt {
     /// The call that ended it, so that a repeat gets the same answer; absent when time ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<CommandId>,
+    /// The calls that paused it, oldest first, each with its answer.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub pauses: VecDeque<(CommandId, Pause)>,
 }

@@ -1,11 +1,14 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
-use super::{EndedAttempt, Format, PublicState, Readiness, State, Waiting};
+use super::{
+    Active, EndedAttempt, Finished, Format, Operated, PublicState, Readiness, State, Transition, Waiting, is_default,
+};
 use crate::{
-    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Share, TagKey, TagValue,
+    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, TagKey,
+    TagValue, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// One execution. The first group of fields never changes.
@@ -39,11 +42,17 @@ pub struct Execution {
     /// The key it was submitted under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The key that stands for it, and for no other, until it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unique_key: Option<UniqueKey>,
     /// When it was submitted.
     pub created_at: Millis,
     /// The call that submitted it.
     pub created_by: CommandId,
 
+    /// When it expires, wherever it stands then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Millis>,
     /// Labels for finding it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<TagKey, TagValue>,
@@ -60,15 +69,18 @@ pub struct Execution {
     /// How many attempts were ever made.
     #[serde(default, skip_serializing_if = "is_default")]
     pub attempts: u32,
-    /// How many failures were followed by another attempt.
+    /// How many failures were followed by another attempt, since it was last replayed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retries: u32,
-    /// How many lost leases were followed by another attempt.
+    /// How many lost leases were followed by another attempt, since it was last replayed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reclaims: u32,
     /// How many of them in a row, without an attempt that ended by itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reclaims_in_a_row: u32,
+    /// How often it was run again after it had ended.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub replays: u32,
     /// The epoch of the newest lease; 0 before the first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub epoch: u64,
@@ -78,6 +90,31 @@ pub struct Execution {
     /// What it ended with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Held>,
+    /// How far its newest attempt says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// The newest calls of operators, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub operated: VecDeque<Operated>,
+    /// How many full pages of its history stand beside it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pages: u32,
+    /// What happened since, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Transition>,
+}
+
+/// How far an attempt says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u8>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Reason::is_empty")]
+    pub message: Reason,
+    /// When it said so.
+    pub at: Millis,
 }
 
 /// A payload as an execution holds it: small JSON in place, anything else in a record beside it.
@@ -102,6 +139,42 @@ impl Execution {
         self.state.public()
     }
 
+    /// The earliest time at which somebody must look at it.
+    #[must_use]
+    pub fn due(&self) -> Option<Millis> {
+        match &self.state {
+            State::Finished(Finished { purging: Some(_), .. }) => Some(Millis(0)),
+            State::Finished(finished) => Some(finished.at + self.policy.retention()),
+            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {
+                Some(self.deadline.map_or(*until, |deadline| deadline.min(*until)))
+            }
+            State::Waiting(_) => self.deadline,
+            State::Active(active) => {
+                let stop = active.stop.as_ref().map(|stop| stop.until);
+                Some(stop.map_or(self.alive_until(active), |stop| stop.min(self.alive_until(active))))
+            }
+        }
+    }
+
+    /// When a running attempt may no longer act: its lease, its timeout or the execution's deadline is over.
+    #[must_use]
+    pub fn alive_until(&self, active: &Active) -> Millis {
+        let timeout = self.times_out_at(active).into_iter();
+        timeout.chain(self.deadline).fold(active.lease.expires_at, Millis::min)
+    }
+
+    /// When a running attempt has run for too long.
+    #[must_use]
+    pub fn times_out_at(&self, active: &Active) -> Option<Millis> {
+        self.policy.attempt_timeout.map(|timeout| active.attempt.times_out_at(timeout))
+    }
+
+    /// Whether it is being removed, so that nothing more can be done with it.
+    #[must_use]
+    pub fn is_purging(&self) -> bool {
+        matches!(self.state, State::Finished(Finished { purging: Some(_), .. }))
+    }
+
     /// Makes it wait, and gives it its place in the queue the first time it is ready.
     pub(crate) fn wait(&mut self, waiting: Waiting) {
         if let Readiness::Ready { since } = waiting.readiness {
@@ -117,8 +190,4 @@ impl Execution {
         let queued_at = self.queued_at.unwrap_or(self.created_at).0;
         (urgency << 48) | queued_at.min((1 << 48) - 1)
     }
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

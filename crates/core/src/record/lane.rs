@@ -1,7 +1,7 @@
 //! Registries and settings: lanes, their copies, the classes in use, and idempotency keys.
 
 use super::Format;
-use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId};
+use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -19,10 +19,13 @@ pub enum LaneState {
 }
 
 /// What an operator decided about a lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneSettings {
     /// What it lets through.
     pub state: LaneState,
+    /// What holds for submissions that do not say otherwise.
+    #[serde(default, skip_serializing_if = "Policy::is_default")]
+    pub defaults: Policy,
 }
 
 /// A lane's settings, in one place.
@@ -84,4 +87,14 @@ pub struct IdempotencyRecord {
     pub fingerprint: u64,
     /// When the key is forgotten.
     pub expires_at: Millis,
+}
+
+/// Which unfinished execution a unique key stands for; it goes when that one ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UniqueRecord {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The execution.
+    pub execution: ExecutionId,
 }

@@ -2,15 +2,22 @@
 
 mod attempt;
 mod execution;
+mod history;
 mod lane;
 mod message;
+mod operation;
 mod state;
 
-pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt};
-pub use execution::{Execution, Held};
-pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState};
+pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
+pub use execution::{Execution, Held, Progress};
+pub use history::{HistoryPage, Transition};
+pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
 pub use message::{Inbox, Message, MessageBody, Outbox};
-pub use state::{Active, Finished, Lease, Outcome, PublicState, Readiness, State, Waiting, WhyDelayed};
+pub use operation::{Did, Operated};
+pub use state::{
+    Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Readiness, State, StopRequest,
+    Waiting, WhyDelayed,
+};
 
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -52,6 +59,10 @@ pub enum Record {
     Payload(Bytes),
     /// Which execution an idempotency key stands for.
     Idempotency(IdempotencyRecord),
+    /// Which unfinished execution a unique key stands for.
+    Unique(UniqueRecord),
+    /// Older transitions of an execution.
+    History(HistoryPage),
     /// A lane's settings.
     LaneMaster(LaneMaster),
     /// One partition's copy of them.
@@ -68,4 +79,9 @@ pub enum Record {
     Dead(Bytes),
     /// Bytes this version cannot read; never rewritten.
     Unreadable(Bytes),
+}
+
+/// Whether a field need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

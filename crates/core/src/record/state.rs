@@ -1,7 +1,7 @@
 //! The state of an execution: one enum that carries its data, so that illegal combinations cannot be written down.
 
-use super::{Attempt, AttemptKind};
-use crate::{Failure, LeaseId, Millis, WorkerName};
+use super::{Attempt, AttemptKind, Paused};
+use crate::{Failure, LeaseId, Millis, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// Where an execution stands.
@@ -21,8 +21,57 @@ pub enum State {
 pub struct Waiting {
     /// What it waits for.
     pub readiness: Readiness,
-    /// What its next attempt will be.
-    pub next: AttemptKind,
+    /// What a claim starts.
+    pub next: Next,
+}
+
+/// What the next claim of a waiting execution starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// The first attempt.
+    Initial,
+    /// Another attempt after one that failed.
+    Retry,
+    /// Another attempt after one that lost its lease.
+    Reclaim,
+    /// Another attempt after the execution had ended.
+    Replay,
+    /// The same attempt goes on.
+    Resume(Box<Paused>),
+}
+
+impl Next {
+    /// Why the attempt that comes next was or will be made.
+    #[must_use]
+    pub fn kind(&self) -> AttemptKind {
+        match self {
+            Self::Initial => AttemptKind::Initial,
+            Self::Retry => AttemptKind::Retry,
+            Self::Reclaim => AttemptKind::Reclaim,
+            Self::Replay => AttemptKind::Replay,
+            Self::Resume(paused) => paused.attempt.kind,
+        }
+    }
+
+    /// The paused attempt that goes on, if one does.
+    #[must_use]
+    pub fn paused(&self) -> Option<&Paused> {
+        match self {
+            Self::Resume(paused) => Some(paused),
+            _ => None,
+        }
+    }
+
+    /// A fresh attempt of this kind.
+    pub(crate) fn fresh(kind: AttemptKind) -> Self {
+        match kind {
+            AttemptKind::Initial => Self::Initial,
+            AttemptKind::Retry => Self::Retry,
+            AttemptKind::Reclaim => Self::Reclaim,
+            AttemptKind::Replay => Self::Replay,
+        }
+    }
 }
 
 /// What a waiting execution waits for.
@@ -53,6 +102,10 @@ pub enum WhyDelayed {
     Retry,
     /// It lost several leases in a row.
     Reclaim,
+    /// Its worker goes on later.
+    Worker,
+    /// An operator chose the time.
+    Operator,
 }
 
 /// An execution that a worker runs.
@@ -62,6 +115,38 @@ pub struct Active {
     pub lease: Lease,
     /// The run itself.
     pub attempt: Attempt,
+    /// It was asked to stop and is cancelled when its time is up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopRequest>,
+}
+
+/// A running execution was asked to stop by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopRequest {
+    /// Who wants it and why.
+    pub cancellation: Cancellation,
+    /// When it is cancelled if it has not ended by then.
+    pub until: Millis,
+}
+
+/// Who cancelled an execution and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// Who.
+    pub by: Canceller,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Reason::is_empty")]
+    pub reason: Reason,
+}
+
+/// Who may cancel an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Canceller {
+    /// The worker that held its lease.
+    Owner,
+    /// A person or a program with the right to.
+    Operator,
 }
 
 /// A worker's fenced, expiring ownership of an execution.
@@ -84,9 +169,23 @@ pub struct Finished {
     pub outcome: Outcome,
     /// When.
     pub at: Millis,
-    /// Why, when it failed.
+    /// Why, when it failed or expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// By whom and why, when it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<Cancellation>,
+    /// It is being removed piece by piece; this is the next piece. From here on nothing can be done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purging: Option<u32>,
+}
+
+impl Finished {
+    /// An end with no more to say about it.
+    #[must_use]
+    pub fn new(outcome: Outcome, at: Millis) -> Self {
+        Self { outcome, at, failure: None, cancelled: None, purging: None }
+    }
 }
 
 /// How an execution ended.
@@ -97,6 +196,10 @@ pub enum Outcome {
     Success,
     /// No attempt succeeded and none is left.
     Failed,
+    /// Somebody wanted it no more.
+    Cancelled,
+    /// Its time was up.
+    Expired,
 }
 
 /// What users see, always computed and never stored.
@@ -113,9 +216,35 @@ pub enum PublicState {
     Completed,
     /// Ended badly.
     Failed,
+    /// Somebody wanted it no more.
+    Cancelled,
+    /// Its time was up.
+    Expired,
 }
 
 impl PublicState {
+    /// All of them, in the order in which they are usually met.
+    pub const ALL: [Self; 7] =
+        [Self::Waiting, Self::Delayed, Self::Active, Self::Completed, Self::Failed, Self::Cancelled, Self::Expired];
+
+    /// The state of this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
+    /// How an execution in this state ended, if it has.
+    #[must_use]
+    pub fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Waiting | Self::Delayed | Self::Active => None,
+            Self::Completed => Some(Outcome::Success),
+            Self::Failed => Some(Outcome::Failed),
+            Self::Cancelled => Some(Outcome::Cancelled),
+            Self::Expired => Some(Outcome::Expired),
+        }
+    }
+
     /// The stable word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -125,17 +254,32 @@ impl PublicState {
             Self::Active => "active",
             Self::Completed => "completed",
             Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
         }
     }
 }
 
 impl Outcome {
+    /// What users see of an execution that ended so.
+    #[must_use]
+    pub fn public(self) -> PublicState {
+        match self {
+            Self::Success => PublicState::Completed,
+            Self::Failed => PublicState::Failed,
+            Self::Cancelled => PublicState::Cancelled,
+            Self::Expired => PublicState::Expired,
+        }
+    }
+
     /// The stable word for it, which is part of an index name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
         }
     }
 }
@@ -148,18 +292,7 @@ impl State {
             Self::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => PublicState::Waiting,
             Self::Waiting(Waiting { readiness: Readiness::Delayed { .. }, .. }) => PublicState::Delayed,
             Self::Active(_) => PublicState::Active,
-            Self::Finished(Finished { outcome: Outcome::Success, .. }) => PublicState::Completed,
-            Self::Finished(Finished { outcome: Outcome::Failed, .. }) => PublicState::Failed,
-        }
-    }
-
-    /// The earliest time at which somebody must look at it.
-    #[must_use]
-    pub fn due(&self) -> Option<Millis> {
-        match self {
-            Self::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => Some(*until),
-            Self::Active(active) => Some(active.lease.expires_at),
-            Self::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) | Self::Finished(_) => None,
+            Self::Finished(finished) => finished.outcome.public(),
         }
     }
 }

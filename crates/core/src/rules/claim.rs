@@ -1,6 +1,6 @@
-//! Giving ready work to a worker: one call for the first attempt, a retry and a reclaim.
+//! Giving ready work to a worker: one call for the first attempt, a retry, a reclaim, a replay and a resume.
 
-use crate::record::{Active, Attempt, AttemptKind, Execution, LaneState, Lease, Readiness, Record, State, Waiting};
+use crate::record::{Active, Attempt, Execution, LaneState, Lease, Next, Readiness, Record, State, Waiting};
 use crate::rules::{fence, lane, submit};
 use crate::{Claim, Claimed, Fence, Key, Millis, PayloadSlot, Rejection, Reply, Stop, View, What, limits};
 
@@ -10,30 +10,58 @@ pub(crate) fn claim(view: &mut View, claim: &Claim, now: Millis) -> Result<Reply
     };
     let next = match &execution.state {
         State::Active(active) if active.lease.id == claim.lease => return repeat(view, &execution, active, now),
-        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => *next,
+        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => next.clone(),
         state => {
             return Err(Rejection::NotReady { execution: claim.execution, state: state.public() }.into());
         }
     };
-    // A repeat that comes after its lease has ended: a lease is given out once.
-    if let Some(last) = &execution.last
-        && last.lease == claim.lease
-    {
-        return Err(Rejection::LeaseExpired { expired_at: last.ended_at }.into());
-    }
-    check(view, claim, &execution)?;
     let now = now.max(execution.changed_at);
+    used(&execution, &next, claim)?;
+    check(view, claim, &execution)?;
+    timely(view, &execution, now)?;
     let active = begin(view, &mut execution, claim, next, now)?;
     let reply = claimed(view, &execution, &active)?;
-    let event =
-        What::Claimed { attempt: active.attempt.index, epoch: active.lease.epoch, worker: claim.worker.clone() };
+    let event = What::Claimed {
+        attempt: active.attempt.index,
+        epoch: active.lease.epoch,
+        worker: claim.worker.clone(),
+        resumed: active.attempt.resumed_at.is_some(),
+    };
     view.put_execution(execution, event)?;
     Ok(reply)
 }
 
+/// Refuses a repeat that comes after its lease has ended: a lease is given out once.
+fn used(execution: &Execution, next: &Next, claim: &Claim) -> Result<(), Stop> {
+    let ended = execution.last.as_ref().filter(|last| last.lease == claim.lease).map(|last| last.ended_at);
+    let paused = match next {
+        Next::Resume(paused) if paused.lease == claim.lease => Some(execution.changed_at),
+        _ => None,
+    };
+    match ended.or(paused) {
+        Some(expired_at) => Err(Rejection::LeaseExpired { expired_at }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses work whose deadline has passed, whether or not anybody noticed.
+fn timely(view: &mut View, execution: &Execution, now: Millis) -> Result<(), Stop> {
+    match execution.deadline {
+        Some(deadline) if deadline <= now => {
+            view.not_before(deadline);
+            Err(Rejection::DeadlinePassed { deadline }.into())
+        }
+        Some(deadline) => {
+            view.not_after(deadline);
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
 /// The same answer again while the lease lives; afterwards nobody should start to work under it.
 fn repeat(view: &mut View, execution: &Execution, active: &Active, now: Millis) -> Result<Reply, Stop> {
-    fence::alive(view, &active.lease, now.max(execution.changed_at))?;
+    fence::alive(view, execution, active, now.max(execution.changed_at))?;
     claimed(view, execution, active)
 }
 
@@ -52,30 +80,28 @@ fn check(view: &mut View, claim: &Claim, execution: &Execution) -> Result<(), St
     }
 }
 
-/// Starts the next attempt under a new lease; the attempt before it becomes a record of its own.
-fn begin(
-    view: &mut View,
-    execution: &mut Execution,
-    claim: &Claim,
-    kind: AttemptKind,
-    now: Millis,
-) -> Result<Active, Stop> {
-    if let Some(last) = execution.last.take() {
+/// Starts the next attempt under a new lease, or goes on with a paused one.
+fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, now: Millis) -> Result<Active, Stop> {
+    let attempt = match next {
+        Next::Resume(paused) => Attempt { resumed_at: Some(now), ..paused.attempt },
+        fresh => {
+            execution.progress = None;
+            execution.attempts += 1;
+            Attempt::start(execution.attempts - 1, fresh.kind(), now)
+        }
+    };
+    // The attempt before becomes a record of its own.
+    if attempt.resumed_at.is_none()
+        && let Some(last) = execution.last.take()
+    {
         view.put_new(Key::Attempt(execution.id, last.index), Record::Attempt(last))?;
     }
     execution.epoch += 1;
-    let active = Active {
-        lease: Lease {
-            id: claim.lease,
-            epoch: execution.epoch,
-            worker: claim.worker.clone(),
-            expires_at: now + claim.ttl,
-        },
-        attempt: Attempt { index: execution.attempts, kind, started_at: now },
-    };
+    let lease =
+        Lease { id: claim.lease, epoch: execution.epoch, worker: claim.worker.clone(), expires_at: now + claim.ttl };
+    let active = Active { lease, attempt, stop: None };
     // A lease that would be dead when it is written is not given out at all.
     view.not_after(active.lease.expires_at);
-    execution.attempts += 1;
     execution.started_at.get_or_insert(now);
     execution.changed_at = now;
     execution.state = State::Active(active.clone());
@@ -98,7 +124,10 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Re
         input,
         tags: execution.tags.clone(),
         attempt_kind: active.attempt.kind,
+        resumed: active.attempt.resumed_at.is_some(),
         retries: execution.retries,
+        times_out_at: execution.times_out_at(active),
+        deadline: execution.deadline,
         created_at: execution.created_at,
     })))
 }

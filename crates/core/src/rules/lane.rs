@@ -4,7 +4,8 @@ use crate::record::{Format, LaneCopy, LaneMaster, LaneSettings, MessageBody, Rec
 use crate::rules::message;
 use crate::view::unreadable;
 use crate::{
-    CommandId, Event, Key, Lane, MessageId, Millis, Namespace, PartitionId, Reply, SetLane, Stop, View, What, limits,
+    CommandId, Event, Key, Lane, LaneChange, MessageId, Millis, Namespace, PartitionId, Rejection, Reply, SetLane,
+    Stop, View, What, limits,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,7 +14,7 @@ pub(crate) fn copy(view: &mut View, namespace: &Namespace, lane: &Lane) -> Resul
     let key = Key::LaneCopy(namespace.clone(), lane.clone(), view.partition());
     match view.get(&key)?.as_deref() {
         None => Ok(LaneSettings::default()),
-        Some(Record::LaneCopy(copy)) => Ok(copy.settings),
+        Some(Record::LaneCopy(copy)) => Ok(copy.settings.clone()),
         Some(_) => Err(unreadable(&key)),
     }
 }
@@ -26,21 +27,23 @@ pub(crate) fn set(view: &mut View, set: &SetLane, now: Millis) -> Result<Reply, 
     let now = known.as_ref().map_or(now, |known| now.max(known.changed_at));
     // The time in it keeps revisions growing even after a store lost its last second and with it a decision.
     let revision = known.as_ref().map_or(0, |known| known.revision + 1).max(now.0);
+    let settings = decide(known.as_ref().map(|known| known.settings.clone()).unwrap_or_default(), &set.change)?;
     let everyone: BTreeSet<PartitionId> = (0..view.partitions()).map(PartitionId).collect();
     view.for_each(&everyone, |view, &to| {
         let body = MessageBody::LaneChanged {
             namespace: set.namespace.clone(),
             lane: set.lane.clone(),
-            settings: set.settings,
+            settings: settings.clone(),
             revision,
         };
         message::send(view, to, MessageId(set.command.0), body, now)
     })?;
+    let state = settings.state;
     let master = LaneMaster {
         format: Format,
         namespace: set.namespace.clone(),
         lane: set.lane.clone(),
-        settings: set.settings,
+        settings,
         revision,
         owed: everyone,
         earlier: known.map(earlier).unwrap_or_default(),
@@ -54,9 +57,18 @@ pub(crate) fn set(view: &mut View, set: &SetLane, now: Millis) -> Result<Reply, 
         namespace: set.namespace.clone(),
         lane: set.lane.clone(),
         execution: None,
-        what: What::LaneChanged { state: set.settings.state, revision },
+        what: What::LaneChanged { state, revision },
     });
     Ok(Reply::LaneSet { revision })
+}
+
+fn decide(mut settings: LaneSettings, change: &LaneChange) -> Result<LaneSettings, Rejection> {
+    if let Some(defaults) = &change.defaults {
+        defaults.check()?;
+        settings.defaults = defaults.clone();
+    }
+    settings.state = change.state.unwrap_or(settings.state);
+    Ok(settings)
 }
 
 /// Which decision a call became, if it is remembered: a repeat must not undo what was decided after it.
@@ -88,7 +100,7 @@ pub(crate) fn changed(
     from: PartitionId,
     cause: MessageId,
     (namespace, lane): (&Namespace, &Lane),
-    (settings, revision): (LaneSettings, u64),
+    (settings, revision): (&LaneSettings, u64),
     now: Millis,
 ) -> Result<(), Stop> {
     let partition = view.partition();
@@ -99,7 +111,7 @@ pub(crate) fn changed(
         Some(_) => return Err(unreadable(&key)),
     };
     if newer {
-        view.put(key, Record::LaneCopy(LaneCopy { format: Format, settings, revision }))?;
+        view.put(key, Record::LaneCopy(LaneCopy { format: Format, settings: settings.clone(), revision }))?;
     }
     let body = MessageBody::LaneCopied { namespace: namespace.clone(), lane: lane.clone(), revision, by: partition };
     message::send(view, from, cause, body, now)

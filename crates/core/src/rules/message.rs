@@ -71,7 +71,7 @@ pub(crate) fn deliver(view: &mut View, deliver: &Deliver, now: Millis) -> Result
 fn apply_one(view: &mut View, from: PartitionId, message: &Message, now: Millis) -> Result<(), Stop> {
     match &message.body {
         MessageBody::LaneChanged { namespace, lane, settings, revision } => {
-            lane::changed(view, from, message.id, (namespace, lane), (*settings, *revision), now)
+            lane::changed(view, from, message.id, (namespace, lane), (settings, *revision), now)
         }
         MessageBody::LaneCopied { namespace, lane, revision, by } => {
             lane::copied(view, (namespace, lane), *revision, *by)

@@ -2,7 +2,7 @@
 
 use crate::record::{Record, State};
 use crate::rules::fence::{self, Owner};
-use crate::{Key, Millis, Rejection, Renew, Reply, Stop, View, limits};
+use crate::{Key, Millis, Rejection, Renew, Renewed, Reply, Stop, View, limits};
 
 pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply, Stop> {
     if !(limits::LEASE_MIN..=limits::LEASE_MAX).contains(&renew.ttl) {
@@ -11,8 +11,9 @@ pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply
     }
     let Owner::Holds(mut execution, mut active, now) = fence::owner(view, &renew.fence, None, now)? else {
         // Without a command id nothing can be a repeat.
-        return Err(Rejection::StaleLease { current: 0, given: renew.fence.epoch }.into());
+        return Err(fence::other_use());
     };
+    let stop = active.stop.clone();
     let expires_at = active.lease.expires_at.max(now + renew.ttl);
     if expires_at > active.lease.expires_at {
         active.lease.expires_at = expires_at;
@@ -20,5 +21,5 @@ pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply
         execution.state = State::Active(active);
         view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
     }
-    Ok(Reply::Renewed { expires_at })
+    Ok(Reply::Renewed(Renewed { expires_at, stop }))
 }

@@ -2,15 +2,17 @@
 
 use crate::ids::fingerprint;
 use crate::record::{
-    AttemptKind, ClassSeen, Execution, Format, Held, IdempotencyRecord, LaneState, Readiness, Record, State, Waiting,
+    ClassSeen, Execution, Format, Held, IdempotencyRecord, LaneState, Next, Readiness, Record, State, Waiting,
     WhyDelayed,
 };
+use crate::rules::{finish, lane};
 use crate::view::unreadable;
 use crate::{
-    Key, Millis, Payload, PayloadSlot, Rejection, Reply, Span, Stop, Submit, Submitted, View, What, When, limits,
-    rules::lane,
+    Key, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Span, Stop, Submit, Submitted, View, What, When,
+    limits,
 };
 use bytes::Bytes;
+use std::collections::VecDeque;
 
 pub(crate) fn submit(view: &mut View, submit: &Submit, now: Millis) -> Result<Reply, Stop> {
     if let Some(existing) = view.execution(submit.id)? {
@@ -23,18 +25,23 @@ pub(crate) fn submit(view: &mut View, submit: &Submit, now: Millis) -> Result<Re
     if let Some(first) = first_of_key(view, submit, now)? {
         return Ok(Reply::Submitted(Submitted { id: first, created: false }));
     }
+    if let Some(unfinished) = holder_of_key(view, submit)? {
+        return Ok(Reply::Submitted(Submitted { id: unfinished, created: false }));
+    }
     check(view, submit)?;
-    let ready_at = ready_at(view, submit.when, now)?;
-    if lane::copy(view, &submit.namespace, &submit.lane)?.state == LaneState::Draining {
+    let lane = lane::copy(view, &submit.namespace, &submit.lane)?;
+    if lane.state == LaneState::Draining {
         return Err(Rejection::LaneDraining(submit.lane.clone()).into());
     }
     register_class(view, submit)?;
-    remember_key(view, submit, now)?;
-    create(view, submit, ready_at, now)?;
+    let policy = submit.policy.clone().or(&lane.defaults);
+    remember_key(view, submit, &policy, now)?;
+    create(view, submit, policy, now)?;
     Ok(Reply::Submitted(Submitted { id: submit.id, created: true }))
 }
 
-fn create(view: &mut View, submit: &Submit, ready_at: Millis, now: Millis) -> Result<(), Stop> {
+fn create(view: &mut View, submit: &Submit, policy: Policy, now: Millis) -> Result<(), Stop> {
+    let ready_at = time(view, "run_at", submit.when, now)?;
     let mut execution = Execution {
         format: Format,
         id: submit.id,
@@ -45,12 +52,14 @@ fn create(view: &mut View, submit: &Submit, ready_at: Millis, now: Millis) -> Re
         share: submit.share.clone(),
         priority: submit.priority,
         input: hold(view, Key::Payload(submit.id, PayloadSlot::Input), &submit.input)?,
-        policy: submit.policy.clone(),
+        policy,
         idempotency_key: submit.idempotency_key.clone(),
+        unique_key: submit.unique_key.clone(),
         created_at: now,
         created_by: submit.command,
+        deadline: deadline(view, submit.deadline, now)?,
         tags: submit.tags.clone(),
-        state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: AttemptKind::Initial }),
+        state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Initial }),
         changed_at: now,
         queued_at: None,
         started_at: None,
@@ -58,13 +67,19 @@ fn create(view: &mut View, submit: &Submit, ready_at: Millis, now: Millis) -> Re
         retries: 0,
         reclaims: 0,
         reclaims_in_a_row: 0,
+        replays: 0,
         epoch: 0,
         last: None,
         result: None,
+        progress: None,
+        operated: VecDeque::new(),
+        pages: 0,
+        history: Vec::new(),
     };
     let readiness = Readiness::at(ready_at, WhyDelayed::Submitted, now);
-    execution.wait(Waiting { readiness, next: AttemptKind::Initial });
-    let delayed_until = execution.state.due();
+    execution.wait(Waiting { readiness, next: Next::Initial });
+    let delayed_until = matches!(readiness, Readiness::Delayed { .. }).then_some(ready_at);
+    finish::hold(view, &execution)?;
     view.put_execution(execution, What::Submitted { kind: submit.kind.clone(), delayed_until })
 }
 
@@ -90,13 +105,18 @@ fn first_of_key(view: &mut View, submit: &Submit, now: Millis) -> Result<Option<
     }
 }
 
-fn remember_key(view: &mut View, submit: &Submit, now: Millis) -> Result<(), Stop> {
+/// The unfinished execution that the submit's unique key stands for.
+fn holder_of_key(view: &mut View, submit: &Submit) -> Result<Option<crate::ExecutionId>, Stop> {
+    submit.unique_key.as_ref().map_or(Ok(None), |key| finish::holder(view, &submit.namespace, key))
+}
+
+fn remember_key(view: &mut View, submit: &Submit, policy: &Policy, now: Millis) -> Result<(), Stop> {
     let Some(key) = &submit.idempotency_key else { return Ok(()) };
     let record = IdempotencyRecord {
         format: Format,
         execution: submit.id,
         fingerprint: arguments(submit),
-        expires_at: now + submit.policy.dedup_window.unwrap_or(limits::DEDUP_WINDOW_DEFAULT),
+        expires_at: now + policy.dedup_window(),
     };
     view.put(Key::Idempotency(submit.namespace.clone(), key.clone()), Record::Idempotency(record))
 }
@@ -141,9 +161,9 @@ fn register_class(view: &mut View, submit: &Submit) -> Result<(), Stop> {
     }
 }
 
-/// When the work may run. What follows from a time being past holds only from that time on, lest a clock that runs
-/// ahead lets work run early or refuses a time to come.
-fn ready_at(view: &mut View, when: When, now: Millis) -> Result<Millis, Rejection> {
+/// The time that somebody chose. What follows from a time being past holds only from that time on, lest a clock that
+/// runs ahead lets work run early or refuses a time to come.
+pub(crate) fn time(view: &mut View, field: &'static str, when: When, now: Millis) -> Result<Millis, Rejection> {
     let at = match when {
         When::Now => return Ok(now),
         When::After(pause) => now + pause,
@@ -156,10 +176,10 @@ fn ready_at(view: &mut View, when: When, now: Millis) -> Result<Millis, Rejectio
     };
     if at + limits::PAST_GRACE < now {
         view.not_before(at + limits::PAST_GRACE + Span(1));
-        return Err(Rejection::TimeInPast { field: "run_at", ago: now - at });
+        return Err(Rejection::TimeInPast { field, ago: now - at });
     }
     if at > now + limits::FUTURE_MAX {
-        return Err(Rejection::invalid("run_at", format!("is more than {} ahead", limits::FUTURE_MAX)));
+        return Err(Rejection::invalid(field, format!("is more than {} ahead", limits::FUTURE_MAX)));
     }
     if let When::At(at) = when {
         // A commit that comes later must not happen: a repeat of it would have been refused by then.
@@ -168,15 +188,34 @@ fn ready_at(view: &mut View, when: When, now: Millis) -> Result<Millis, Rejectio
     Ok(at)
 }
 
+/// The deadline that somebody chose, which must be yet to come.
+pub(crate) fn deadline(view: &mut View, when: Option<When>, now: Millis) -> Result<Option<Millis>, Rejection> {
+    let Some(when) = when else { return Ok(None) };
+    let at = time(view, "deadline", when, now)?;
+    if at <= now {
+        return Err(Rejection::TimeInPast { field: "deadline", ago: now - at });
+    }
+    Ok(Some(at))
+}
+
+pub(crate) fn check_priority(priority: u16) -> Result<(), Rejection> {
+    if priority > limits::PRIORITY_MAX {
+        let why = format!("is 0 to {}, not {priority}", limits::PRIORITY_MAX);
+        return Err(Rejection::invalid("priority", why));
+    }
+    Ok(())
+}
+
 fn check(view: &View, submit: &Submit) -> Result<(), Rejection> {
     if submit.id.partition() != view.partition() {
         let why = format!("{} does not belong to partition {}", submit.id, view.partition());
         return Err(Rejection::invalid("id", why));
     }
-    if submit.priority > limits::PRIORITY_MAX {
-        let why = format!("is 0 to {}, not {}", limits::PRIORITY_MAX, submit.priority);
-        return Err(Rejection::invalid("priority", why));
+    if submit.idempotency_key.is_some() && submit.unique_key.is_some() {
+        // Each decides in which partition the execution lives, and they would decide differently.
+        return Err(Rejection::invalid("unique_key", "cannot be combined with an idempotency key"));
     }
+    check_priority(submit.priority)?;
     if submit.tags.len() > limits::TAGS_MAX {
         let why = format!("at most {} are allowed, {} were given", limits::TAGS_MAX, submit.tags.len());
         return Err(Rejection::invalid("tags", why));

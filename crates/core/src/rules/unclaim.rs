@@ -1,19 +1,33 @@
-//! Giving back a lease that nobody received: the execution is ready again at once and nothing counts as lost.
+//! Giving a lease back: the execution is ready again at once and nothing counts as lost.
 
-use crate::record::{AttemptEnd, Readiness, Waiting};
-use crate::rules::fence::{self, Owner};
-use crate::{Millis, Rejection, Reply, Stop, Unclaim, View, What};
+use crate::record::{AttemptEnd, Next, Pause, Readiness, Waiting};
+use crate::rules::cancel;
+use crate::rules::fence::{self, Earlier, Owner};
+use crate::{Millis, Reply, Stop, Unclaim, View, What};
 
 pub(crate) fn unclaim(view: &mut View, unclaim: &Unclaim, now: Millis) -> Result<Reply, Stop> {
     let (mut execution, active, now) = match fence::owner(view, &unclaim.fence, Some(unclaim.command), now)? {
         Owner::Holds(execution, active, now) => (execution, active, now),
-        Owner::Repeats(ended) if ended.end == AttemptEnd::Returned => return Ok(Reply::Returned),
-        Owner::Repeats(_) => {
-            return Err(Rejection::invalid("command", "this id ended the attempt in another way").into());
+        Owner::Repeats(Earlier::Ended(AttemptEnd::Returned) | Earlier::Paused(Pause::Returned)) => {
+            return Ok(Reply::Returned);
+        }
+        Owner::Repeats(_) => return Err(fence::other_use()),
+    };
+    // An attempt that had a pause before goes on after this one too; a fresh one starts over.
+    let next = if active.attempt.resumed_at.is_some() && active.stop.is_none() {
+        execution.changed_at = now;
+        fence::pause_attempt(&active, unclaim.command, Pause::Returned, now)
+    } else {
+        fence::end_attempt(&mut execution, &active, AttemptEnd::Returned, Some(unclaim.command), now);
+        Next::fresh(active.attempt.kind)
+    };
+    let what = match cancel::asked(view, &mut execution, &active, now)? {
+        Some(cancelled) => cancelled,
+        None => {
+            execution.wait(Waiting { readiness: Readiness::Ready { since: now }, next });
+            What::Returned { attempt: active.attempt.index }
         }
     };
-    fence::end_attempt(&mut execution, &active, AttemptEnd::Returned, Some(unclaim.command), now);
-    execution.wait(Waiting { readiness: Readiness::Ready { since: now }, next: active.attempt.kind });
-    view.put_execution(*execution, What::Returned { attempt: active.attempt.index })?;
+    view.put_execution(*execution, what)?;
     Ok(Reply::Returned)
 }

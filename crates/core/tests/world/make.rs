@@ -1,13 +1,14 @@
 //! Commands with everything in them that a test does not care about.
 
 use super::{Done, World};
-use onward_core::record::{Format, LaneCopy, LaneSettings, LaneState, Record};
+use onward_core::record::{Did, Format, LaneCopy, LaneSettings, LaneState, Record};
 use onward_core::{
-    Backoff, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Due, ExecutionId, Fail,
-    Failure, Fence, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Payload, Policy, Rejection, Renew, Reply,
-    RetryPolicy, SetLane, Share, Span, Submit, Unclaim, When,
+    Act, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay, Due,
+    ExecutionId, Fail, Failure, Fence, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate, PartitionId,
+    Payload, Policy, Progress, Reason, Rejection, Renew, Reply, RetryPolicy, SetLane, Share, Span, Submit, TagKey,
+    TagValue, Unclaim, When,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 /// Where executions of these tests live unless said otherwise.
@@ -51,13 +52,15 @@ pub fn submit(n: u128) -> Submit {
         share: Share::default(),
         policy: Policy::default(),
         idempotency_key: None,
+        unique_key: None,
+        deadline: None,
     }
 }
 
 /// Retries so often, each after the same pause.
 pub fn retry(max_retries: u32, delay: Span) -> Policy {
     let backoff = Backoff::Fixed { delay, jitter: false };
-    Policy { retry: RetryPolicy { max_retries, backoff, categories: Vec::new() }, dedup_window: None }
+    Policy { retry: Some(RetryPolicy { max_retries, backoff, categories: Vec::new() }), ..Policy::default() }
 }
 
 pub fn claim(execution: ExecutionId, lease: u128) -> Claim {
@@ -90,6 +93,51 @@ pub fn renew(fence: Fence, ttl: Span) -> Command {
     Command::Renew(Renew { fence, ttl })
 }
 
+pub fn delay(command: u128, fence: Fence, when: When) -> Command {
+    Command::Delay(Delay { command: CommandId(command), fence, when })
+}
+
+pub fn progress(fence: Fence, percent: Option<u8>, message: Option<&str>) -> Command {
+    Command::Progress(Progress { fence, percent, message: message.map(Reason::new) })
+}
+
+pub fn cancel(command: u128, fence: Fence) -> Command {
+    Command::Cancel(Cancel { command: CommandId(command), fence, reason: "not needed".into() })
+}
+
+pub fn operate(command: u128, execution: ExecutionId, act: Act) -> Command {
+    Command::Operate(Box::new(Operate { command: CommandId(command), namespace: namespace(), execution, act }))
+}
+
+/// Ends it at once.
+pub fn end() -> Act {
+    Act::Cancel { reason: "unwanted".into(), grace: None }
+}
+
+/// Asks it to stop by itself.
+pub fn ask(grace: Span) -> Act {
+    Act::Cancel { reason: "unwanted".into(), grace: Some(grace) }
+}
+
+/// Takes any lease away.
+pub fn revoke() -> Act {
+    Act::Revoke { lease: None, reason: "stuck".into() }
+}
+
+/// Runs it again, without a deadline.
+pub fn replay() -> Act {
+    Act::Replay { reason: "fixed".into(), deadline: None }
+}
+
+pub fn tags(pairs: &[(&str, &str)]) -> BTreeMap<TagKey, TagValue> {
+    pairs.iter().map(|(key, value)| (key.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+pub fn tag(set: &[(&str, &str)], remove: &[&str]) -> Act {
+    let remove: BTreeSet<TagKey> = remove.iter().map(|key| key.parse().unwrap()).collect();
+    Act::Tag { set: tags(set), remove }
+}
+
 pub fn due(execution: ExecutionId) -> Command {
     Command::Due(Due { key: Key::Execution(execution) })
 }
@@ -99,7 +147,7 @@ pub fn set_lane(command: u128, state: LaneState) -> Command {
         command: CommandId(command),
         namespace: namespace(),
         lane: lane(),
-        settings: LaneSettings { state },
+        change: LaneChange { state: Some(state), defaults: None },
     })
 }
 
@@ -120,6 +168,14 @@ impl World {
         match self.home(command).result {
             Err(rejection) => rejection,
             Ok(reply) => panic!("{} was accepted: {reply:?}", command.name()),
+        }
+    }
+
+    /// Has an operator do something with an execution that must be accepted.
+    pub fn operate(&mut self, command: u128, execution: ExecutionId, act: Act) -> Did {
+        match self.accept(&operate(command, execution, act)) {
+            Reply::Operated(did) => did,
+            other => panic!("{other:?}"),
         }
     }
 
@@ -145,7 +201,7 @@ impl World {
 
     /// Lets time pass until the execution is due, and says so to it.
     pub fn when_due(&mut self, execution: ExecutionId) -> Done {
-        let at = self.execution(execution).state.due().unwrap_or_else(|| panic!("{execution} is never due"));
+        let at = self.execution(execution).due().unwrap_or_else(|| panic!("{execution} is never due"));
         self.now = self.now.max(at);
         self.home(&due(execution))
     }
@@ -158,7 +214,8 @@ impl World {
 
     /// Makes a lane let through something else in the home partition, without asking its master.
     pub fn lane_is(&mut self, state: LaneState) {
-        let copy = LaneCopy { format: Format, settings: LaneSettings { state }, revision: 1 };
+        let copy =
+            LaneCopy { format: Format, settings: LaneSettings { state, ..LaneSettings::default() }, revision: 1 };
         self.put(Key::LaneCopy(namespace(), lane(), HOME), Record::LaneCopy(copy));
     }
 }

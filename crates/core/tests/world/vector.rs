@@ -1,7 +1,9 @@
 //! The six dimensions in which the specification describes a state, and how our one enum maps to them.
 
 use onward_core::Millis;
-use onward_core::record::{Active, AttemptKind, Finished, Outcome, PublicState, Readiness, State, Waiting, WhyDelayed};
+use onward_core::record::{
+    Active, Execution, Finished, Next, Outcome, PublicState, Readiness, State, Waiting, WhyDelayed,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -40,14 +42,18 @@ pub enum Terminal {
     None,
     Success,
     Failed,
+    Cancelled,
+    Expired,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptState {
+    None,
     PendingFirstAttempt,
     RunningAttempt,
     AttemptInterrupted,
     PendingRetryAttempt,
+    PendingReplayAttempt,
     AttemptTerminal,
 }
 
@@ -64,12 +70,18 @@ pub struct Vector {
     pub lease: Option<(Millis, u64)>,
 }
 
-/// Maps a state at a time. Time alone turns a lease into a lost one, before anybody looks.
-pub fn vector(state: &State, now: Millis) -> Vector {
+/// Where an execution stands at a time.
+pub fn vector_of(execution: &Execution, now: Millis) -> Vector {
+    vector(&execution.state, execution.attempts > 0, now)
+}
+
+/// Maps a state at a time. Time alone turns a lease into a lost one, before anybody looks; whether there ever was an
+/// attempt decides what an end says about attempts.
+pub fn vector(state: &State, attempted: bool, now: Millis) -> Vector {
     match state {
         State::Waiting(waiting) => of_waiting(waiting),
         State::Active(active) => of_active(active, now),
-        State::Finished(finished) => of_finished(finished),
+        State::Finished(finished) => of_finished(finished, attempted),
     }
 }
 
@@ -79,16 +91,17 @@ fn of_waiting(waiting: &Waiting) -> Vector {
         Readiness::Delayed { why, .. } => (
             Eligibility::NotEligibleUntilTime,
             match why {
-                WhyDelayed::Submitted => Blocking::WaitingForDelay,
+                WhyDelayed::Submitted | WhyDelayed::Worker | WhyDelayed::Operator => Blocking::WaitingForDelay,
                 WhyDelayed::Retry => Blocking::WaitingForRetryBackoff,
                 WhyDelayed::Reclaim => Blocking::WaitingForResumeDelay,
             },
         ),
     };
     let attempt = match waiting.next {
-        AttemptKind::Initial => AttemptState::PendingFirstAttempt,
-        AttemptKind::Retry => AttemptState::PendingRetryAttempt,
-        AttemptKind::Reclaim => AttemptState::AttemptInterrupted,
+        Next::Initial => AttemptState::PendingFirstAttempt,
+        Next::Retry => AttemptState::PendingRetryAttempt,
+        Next::Replay => AttemptState::PendingReplayAttempt,
+        Next::Reclaim | Next::Resume(_) => AttemptState::AttemptInterrupted,
     };
     Vector {
         phase: Phase::Runnable,
@@ -119,10 +132,12 @@ fn of_active(active: &Active, now: Millis) -> Vector {
     }
 }
 
-fn of_finished(finished: &Finished) -> Vector {
+fn of_finished(finished: &Finished, attempted: bool) -> Vector {
     let terminal = match finished.outcome {
         Outcome::Success => Terminal::Success,
         Outcome::Failed => Terminal::Failed,
+        Outcome::Cancelled => Terminal::Cancelled,
+        Outcome::Expired => Terminal::Expired,
     };
     Vector {
         phase: Phase::Terminal,
@@ -130,7 +145,7 @@ fn of_finished(finished: &Finished) -> Vector {
         eligibility: Eligibility::NotApplicable,
         blocking: Blocking::None,
         terminal,
-        attempt: AttemptState::AttemptTerminal,
+        attempt: if attempted { AttemptState::AttemptTerminal } else { AttemptState::None },
         lease: None,
     }
 }
@@ -158,18 +173,22 @@ pub fn violations(v: &Vector) -> Vec<&'static str> {
 }
 
 /// The name of a legal vector, if it is one. A reclaim waits as what the specification calls a resume: an interrupted
-/// attempt is continued by a new one.
+/// attempt is continued by a new one. DELAYED-OPERATOR is what its reschedule makes of work whose next attempt is a
+/// retry or a replay; a first or a paused attempt looks like one that its submitter or its worker delayed.
 pub fn legal(v: &Vector) -> Option<&'static str> {
     use {AttemptState as A, Blocking as B, Eligibility as E, Ownership as O, Phase as P, Terminal as T};
     match (v.phase, v.ownership, v.eligibility, v.blocking, v.terminal, v.attempt) {
         (P::Runnable, O::Unowned, E::EligibleNow, B::WaitingForWorker, T::None, attempt) => match attempt {
             A::PendingFirstAttempt => Some("READY-FIRST"),
             A::PendingRetryAttempt => Some("READY-RETRY"),
+            A::PendingReplayAttempt => Some("READY-REPLAY"),
             A::AttemptInterrupted => Some("READY-RESUME"),
-            A::RunningAttempt | A::AttemptTerminal => None,
+            A::None | A::RunningAttempt | A::AttemptTerminal => None,
         },
         (P::Runnable, O::Unowned, E::NotEligibleUntilTime, blocking, T::None, attempt) => match (blocking, attempt) {
             (B::WaitingForDelay, A::PendingFirstAttempt) => Some("DELAYED-CREATE"),
+            (B::WaitingForDelay, A::AttemptInterrupted) => Some("DELAYED-WORKER"),
+            (B::WaitingForDelay, A::PendingRetryAttempt | A::PendingReplayAttempt) => Some("DELAYED-OPERATOR"),
             (B::WaitingForRetryBackoff, A::PendingRetryAttempt) => Some("DELAYED-RETRY"),
             (B::WaitingForResumeDelay, A::AttemptInterrupted) => Some("DELAYED-RESUME"),
             _ => None,
@@ -183,9 +202,32 @@ pub fn legal(v: &Vector) -> Option<&'static str> {
             T::None,
             A::AttemptInterrupted,
         ) => Some("LOST"),
-        (P::Terminal, O::Unowned, E::NotApplicable, B::None, T::Success, A::AttemptTerminal) => Some("TERM(success)"),
-        (P::Terminal, O::Unowned, E::NotApplicable, B::None, T::Failed, A::AttemptTerminal) => Some("TERM(failed)"),
+        (P::Terminal, O::Unowned, E::NotApplicable, B::None, terminal, attempt) => match (terminal, attempt) {
+            (T::Success, A::AttemptTerminal) => Some("TERM(success)"),
+            (T::Failed, A::AttemptTerminal) => Some("TERM(failed)"),
+            (T::Cancelled, A::AttemptTerminal) => Some("TERM(cancelled)"),
+            (T::Expired, A::AttemptTerminal) => Some("TERM(expired)"),
+            (T::Cancelled, A::None) => Some("TERM-NOATT(cancelled)"),
+            (T::Expired, A::None) => Some("TERM-NOATT(expired)"),
+            _ => None,
+        },
         _ => None,
+    }
+}
+
+/// Whether the parts of a state belong together: who delayed work decides which attempts can come next. A vector cannot
+/// tell a reclaim from a resume, nor a submitter's delay from a worker's.
+pub fn matching(state: &State) -> bool {
+    match state {
+        State::Waiting(Waiting { readiness: Readiness::Delayed { why, .. }, next }) => matches!(
+            (why, next),
+            (WhyDelayed::Operator, _)
+                | (WhyDelayed::Submitted, Next::Initial)
+                | (WhyDelayed::Retry, Next::Retry)
+                | (WhyDelayed::Reclaim, Next::Reclaim)
+                | (WhyDelayed::Worker, Next::Resume(_))
+        ),
+        _ => true,
     }
 }
 
@@ -194,6 +236,8 @@ pub fn derived(v: &Vector) -> PublicState {
     match (v.phase, v.terminal, v.eligibility) {
         (Phase::Terminal, Terminal::Success, _) => PublicState::Completed,
         (Phase::Terminal, Terminal::Failed | Terminal::None, _) => PublicState::Failed,
+        (Phase::Terminal, Terminal::Cancelled, _) => PublicState::Cancelled,
+        (Phase::Terminal, Terminal::Expired, _) => PublicState::Expired,
         (Phase::Active, ..) => PublicState::Active,
         (Phase::Runnable, _, Eligibility::NotEligibleUntilTime) => PublicState::Delayed,
         (Phase::Runnable, _, Eligibility::EligibleNow | Eligibility::NotApplicable) => PublicState::Waiting,

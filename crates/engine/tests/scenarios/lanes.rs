@@ -1,12 +1,12 @@
 //! Lanes that are paused, drained and opened, and the messages that carry the decision.
 
 use crate::kit::{World, claim_now, claim_soon, eventually, submit, work, worker};
-use onward_core::record::{Format, LaneSettings, LaneState, Outbox, Record};
-use onward_core::{Key, Lane, Namespace, PartitionId, Span, codec};
+use onward_core::record::{Format, LaneState, Outbox, Record};
+use onward_core::{Key, Lane, LaneChange, Namespace, PartitionId, Span, codec};
 use onward_store::{Batch, IndexName, Outcome, Partition, Partitions, Range, Version};
 
 async fn set(engine: &onward_engine::Engine, state: LaneState) {
-    let settings = LaneSettings { state };
+    let settings = LaneChange { state: Some(state), defaults: None };
     engine.set_lane(&Namespace::default(), &Lane::default(), settings).await.expect("every partition has it");
 }
 

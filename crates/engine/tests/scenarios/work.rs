@@ -52,7 +52,7 @@ pub(crate) async fn a_parked_worker_gets_work_in_the_commit_that_submits_it(worl
 fn patient(max_retries: u32) -> NewExecution {
     let backoff = Backoff::Fixed { delay: Span::seconds(5), jitter: false };
     let retry = RetryPolicy { max_retries, backoff, categories: Vec::new() };
-    NewExecution { policy: Policy { retry, dedup_window: None }, ..work("flaky") }
+    NewExecution { policy: Policy { retry: Some(retry), ..Policy::default() }, ..work("flaky") }
 }
 
 pub(crate) async fn a_failed_attempt_is_retried_after_its_pause(world: World) {

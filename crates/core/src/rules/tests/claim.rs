@@ -3,7 +3,9 @@
 use crate::record::{Active, Attempt, AttemptKind, LaneState, Lease, PublicState, State};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, TTL, claim, class, id, lane, namespace, submit};
-use crate::{Claim, Claimed, Command, Fence, Key, LeaseId, Rejection, Reply, Span, Submit, What, When, Window, limits};
+use crate::{
+    Claim, Claimed, Command, Fence, Key, LeaseId, Rejection, Renewed, Reply, Span, Submit, What, When, Window, limits,
+};
 
 #[test]
 fn a_claim_starts_an_attempt_under_a_lease() {
@@ -26,16 +28,19 @@ fn a_claim_starts_an_attempt_under_a_lease() {
         input: crate::Payload::null(),
         tags: execution.tags.clone(),
         attempt_kind: AttemptKind::Initial,
+        resumed: false,
         retries: 0,
+        times_out_at: None,
+        deadline: None,
         created_at: submitted_at,
     };
     assert_eq!(*claimed, expected);
     let worker: crate::WorkerName = "worker-1".parse().unwrap();
     let lease = Lease { id: LeaseId(10), epoch: 1, worker: worker.clone(), expires_at };
-    let attempt = Attempt { index: 0, kind: AttemptKind::Initial, started_at: world.now };
-    assert_eq!(execution.state, State::Active(Active { lease, attempt }));
+    let attempt = Attempt::start(0, AttemptKind::Initial, world.now);
+    assert_eq!(execution.state, State::Active(Active { lease, attempt, stop: None }));
     assert_eq!((execution.attempts, execution.epoch, execution.started_at), (1, 1, Some(world.now)));
-    assert_eq!(done.events[0].what, What::Claimed { attempt: 0, epoch: 1, worker });
+    assert_eq!(done.events[0].what, What::Claimed { attempt: 0, epoch: 1, worker, resumed: false });
     assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) }, "not after its own end");
 }
 
@@ -48,7 +53,7 @@ fn a_repeat_returns_the_same_lease_while_it_lives() {
     world.lane_is(LaneState::Paused);
     world.pass(Span::seconds(20));
     let renewed = world.accept(&make::renew(first.fence, TTL));
-    let Reply::Renewed { expires_at } = renewed else { panic!("{renewed:?}") };
+    let Reply::Renewed(Renewed { expires_at, stop: None }) = renewed else { panic!("{renewed:?}") };
     let done = world.home(&command);
     assert_eq!(done.result, Ok(Reply::Claimed(Box::new(Claimed { expires_at, ..*first }))));
     assert!(done.step.writes.is_empty() && done.events.is_empty());

@@ -1,6 +1,6 @@
 //! Due times: what is looked at, and what is left alone.
 
-use crate::record::{AttemptKind, Format, Inbox, LaneState, Outbox, PublicState, Readiness, Record, State, Waiting};
+use crate::record::{Format, Inbox, LaneState, Next, Outbox, PublicState, Readiness, Record, State, Waiting};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, due, id, lane, namespace, submit};
 use crate::{
@@ -22,7 +22,7 @@ fn delayed_work_becomes_ready_when_its_time_comes() {
     assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Ready));
     let execution = world.execution(id(1));
     let since = world.now;
-    let waiting = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Initial };
+    let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Initial };
     assert_eq!(execution.state, State::Waiting(waiting));
     assert_eq!(execution.queued_at, Some(until), "its place is by its own time, not by when somebody looked");
 
@@ -43,9 +43,7 @@ fn a_paused_lane_does_not_stop_time() {
 #[test]
 fn what_is_never_due_is_left_alone() {
     let mut world = World::new(2);
-    let finished = world.running(submit(1), 10);
-    world.accept(&make::complete(50, finished));
-    world.submit(submit(2));
+    world.submit(submit(1));
     let (from, to) = (HOME, PartitionId(1));
     world.put(Key::Payload(id(1), PayloadSlot::Input), Record::Payload(Bytes::from_static(b"bytes")));
     world.put(Key::Outbox(from, to), Record::Outbox(Outbox { format: Format, first: 0, next: 0 }));
@@ -56,7 +54,6 @@ fn what_is_never_due_is_left_alone() {
     for key in [
         Key::Execution(id(1)),
         Key::Execution(id(2)),
-        Key::Execution(id(3)),
         Key::Payload(id(1), PayloadSlot::Input),
         Key::Outbox(from, to),
         Key::Inbox(from, to),

@@ -1,21 +1,30 @@
 //! What the holder of a lease may do, and how everybody else is refused.
 
-use crate::record::{AttemptEnd, AttemptKind, Finished, Outcome, PublicState, Readiness, State, Waiting};
+use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, PublicState, Readiness, State, Waiting};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit};
 use crate::{
-    AfterFailure, Command, CommandId, Fence, Key, LeaseId, Millis, Rejection, Reply, Span, Submit, What, Window,
+    AfterFailure, Command, CommandId, Fence, Key, LeaseId, Millis, Rejection, Renewed, Reply, Span, Submit, What, When,
+    Window,
 };
 
 type Verb = fn(Fence) -> Command;
 
-/// Everything that needs a fence.
-const VERBS: [(&str, Verb); 4] = [
+/// Everything that needs a fence: two that may be done again and again, then those that carry an id, of which the last
+/// three leave the execution unfinished.
+const VERBS: [(&str, Verb); 7] = [
     ("renew", |fence| make::renew(fence, TTL)),
+    ("progress", |fence| make::progress(fence, Some(50), None)),
     ("complete", |fence| make::complete(60, fence)),
+    ("cancel", |fence| make::cancel(60, fence)),
     ("fail", |fence| make::fail(60, fence)),
     ("unclaim", |fence| make::unclaim(60, fence)),
+    ("delay", |fence| make::delay(60, fence, When::After(Span::seconds(10)))),
 ];
+
+fn renewed(expires_at: Millis) -> Reply {
+    Reply::Renewed(Renewed { expires_at, stop: None })
+}
 
 fn work() -> Submit {
     Submit { policy: make::retry(3, Span::seconds(10)), ..submit(1) }
@@ -90,18 +99,23 @@ fn every_verb_is_refused_after_the_lease_was_lost() {
 
 #[test]
 fn a_repeat_gets_its_answer_also_after_the_next_attempt_began() {
-    let retry_at = |world: &World| Reply::Failed(AfterFailure::RetryAt(world.now + Span::seconds(10)));
-    for (name, verb) in &VERBS[2..] {
+    for (name, verb) in &VERBS[4..] {
         let mut world = World::new(1);
         let fence = world.running(work(), 10);
         let answer = world.accept(&verb(fence));
-        assert_eq!(answer, if *name == "fail" { retry_at(&world) } else { Reply::Returned });
+        let until = world.now + Span::seconds(10);
+        let expected = match *name {
+            "fail" => Reply::Failed(AfterFailure::RetryAt(until)),
+            "delay" => Reply::Delayed { until },
+            _ => Reply::Returned,
+        };
+        assert_eq!(answer, expected, "{name}");
         for round in 0..4_u128 {
             let done = world.home(&verb(fence));
             assert_eq!(done.result, Ok(answer.clone()), "{name} in round {round}");
             assert!(done.step.writes.is_empty() && done.events.is_empty(), "{name} in round {round}");
             assert_eq!(done.window, Window::default(), "{name}: a repeat does not depend on time");
-            if world.execution(id(1)).state.due().is_some() {
+            if world.execution(id(1)).due().is_some() {
                 world.when_due(id(1));
             }
             let next = world.claim(id(1), 20 + round).fence;
@@ -114,8 +128,8 @@ fn a_repeat_gets_its_answer_also_after_the_next_attempt_began() {
 
 #[test]
 fn an_id_that_ended_the_attempt_in_another_way_is_refused() {
-    for (first, ending) in &VERBS[1..] {
-        for (second, verb) in &VERBS[1..] {
+    for (first, ending) in &VERBS[2..] {
+        for (second, verb) in &VERBS[2..] {
             let mut world = World::new(1);
             let fence = world.running(work(), 10);
             let answer = world.accept(&ending(fence));
@@ -138,7 +152,7 @@ fn renewing_moves_the_end_and_nothing_else() {
     let before = world.execution(id(1)).clone();
     let done = world.home(&make::renew(fence, TTL));
     let expires_at = world.now + TTL;
-    assert_eq!(done.result, Ok(Reply::Renewed { expires_at }));
+    assert_eq!(done.result, Ok(renewed(expires_at)));
     assert!(done.events.is_empty(), "renewals are not told");
     let State::Active(mut active) = before.state.clone() else { panic!("{before:?}") };
     active.lease.expires_at = expires_at;
@@ -146,7 +160,7 @@ fn renewing_moves_the_end_and_nothing_else() {
     assert_eq!(world.execution(id(1)), &expected);
 
     let shorter = world.accept(&make::renew(fence, Span::seconds(1)));
-    assert_eq!(shorter, Reply::Renewed { expires_at }, "a renewal never shortens a lease");
+    assert_eq!(shorter, renewed(expires_at), "a renewal never shortens a lease");
     assert_eq!(world.when_due(id(1)).window.not_before, Some(expires_at));
 }
 
@@ -161,7 +175,7 @@ fn completing_finishes_the_execution() {
     assert_eq!(done.result, Ok(Reply::Completed));
     assert_eq!(done.events[0].what, What::Completed { attempt: 1 });
     let execution = world.execution(id(1));
-    let finished = Finished { outcome: Outcome::Success, at: world.now, failure: None };
+    let finished = Finished::new(Outcome::Success, world.now);
     assert_eq!(execution.state, State::Finished(finished));
     assert_eq!(execution.reclaims_in_a_row, 0);
     let last = execution.last.as_ref().unwrap();
@@ -183,7 +197,7 @@ fn unclaiming_puts_work_back_where_it_was() {
     assert_eq!(done.events[0].what, What::Returned { attempt: 1 });
     let execution = world.execution(id(1));
     let since = world.now;
-    let waiting = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Reclaim };
+    let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Reclaim };
     assert_eq!(execution.state, State::Waiting(waiting), "the next attempt is of the kind this one was");
     assert_eq!(execution.ready_rank(), before.ready_rank());
     assert_eq!((execution.reclaims, execution.reclaims_in_a_row, execution.retries), (1, 1, 0));
@@ -198,7 +212,7 @@ fn a_clock_that_went_back_does_not_take_the_record_with_it() {
     world.accept(&make::renew(fence, TTL));
     let changed_at = world.execution(id(1)).changed_at;
     world.now = Millis(5);
-    assert_eq!(world.accept(&make::renew(fence, TTL)), Reply::Renewed { expires_at: changed_at + TTL });
+    assert_eq!(world.accept(&make::renew(fence, TTL)), renewed(changed_at + TTL));
     world.accept(&make::complete(60, fence));
     let execution = world.execution(id(1));
     assert_eq!((execution.changed_at, world.events.last().unwrap().at), (changed_at, changed_at));

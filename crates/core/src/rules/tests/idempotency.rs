@@ -37,7 +37,7 @@ fn the_second_submit_with_a_key_returns_the_first_execution() {
 #[test]
 fn other_arguments_under_the_same_key_are_refused() {
     let tags = [("a".parse().unwrap(), "b".parse().unwrap())];
-    let policy = Policy { retry: RetryPolicy::never(), dedup_window: None };
+    let policy = Policy { retry: Some(RetryPolicy::never()), ..Policy::default() };
     for (other, what) in [
         (Submit { lane: "other".parse().unwrap(), ..keyed(2) }, "lane"),
         (Submit { kind: "other".parse().unwrap(), ..keyed(2) }, "kind"),

@@ -155,7 +155,7 @@ fn a_copy_of_a_newer_version_is_not_overwritten() {
     let messages = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
     let refused = world.refuse(&Command::Deliver(Deliver { from: HOME, messages }));
     assert_eq!(refused, Rejection::RecordUnreadable { key: key.to_string() });
-    let settings = LaneSettings { state: LaneState::Open };
+    let settings = LaneSettings::default();
     world.put(key, Record::LaneCopy(LaneCopy { format: Format, settings, revision: 0 }));
     world.settle();
     assert_eq!(copy(&world, HOME), Some((LaneState::Paused, nth(1))));

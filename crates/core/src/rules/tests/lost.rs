@@ -1,6 +1,6 @@
 //! Workers that disappear: the lease runs out, the attempt is interrupted, the work is ready again.
 
-use crate::record::{AttemptEnd, AttemptKind, Finished, Outcome, Readiness, State, Waiting, WhyDelayed};
+use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, due, id, submit};
 use crate::{Category, Failure, Millis, Reply, Span, What, Window, limits};
@@ -22,7 +22,7 @@ fn a_lapsed_lease_makes_the_work_ready_again_in_one_step() {
     assert_eq!(done.events[0].what, What::LeaseExpired { attempt: 0, again_at: Some(world.now) });
     let execution = world.execution(id(1));
     let since = world.now;
-    let waiting = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Reclaim };
+    let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Reclaim };
     assert_eq!(execution.state, State::Waiting(waiting));
     assert_eq!((execution.reclaims, execution.reclaims_in_a_row, execution.attempts), (1, 1, 1));
     let last = execution.last.as_ref().unwrap();
@@ -57,7 +57,7 @@ fn from_the_third_loss_in_a_row_the_next_attempt_waits() {
             assert!(matches!(execution.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. })));
         } else {
             let readiness = Readiness::Delayed { until: again_at, why: WhyDelayed::Reclaim };
-            assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: AttemptKind::Reclaim }));
+            assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Reclaim }));
             assert_eq!(done.result, Ok(Reply::Due { acted: true, next: Some(again_at) }));
             let promoted = world.when_due(id(1));
             assert_eq!(promoted.window.not_before, Some(again_at));
@@ -70,24 +70,25 @@ fn from_the_third_loss_in_a_row_the_next_attempt_waits() {
 fn after_a_hundred_reclaims_the_next_loss_is_the_end() {
     let mut world = World::new(1);
     world.submit(submit(1));
-    for n in 0..u128::from(limits::RECLAIMS_MAX) {
+    for n in 0..u128::from(limits::RECLAIMS_DEFAULT) {
         world.lose(id(1), 10 + n);
         let execution = world.execution(id(1));
         assert_eq!(u128::from(execution.reclaims), n + 1);
         assert!(matches!(execution.state, State::Waiting(_)), "after {} losses", n + 1);
-        if execution.state.due().is_some() {
+        if execution.due().is_some() {
             world.when_due(id(1));
         }
     }
     let done = world.lose(id(1), 500);
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
-    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: limits::RECLAIMS_MAX, again_at: None });
+    let kept_until = world.now + limits::RETENTION_DEFAULT;
+    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: Some(kept_until) }));
+    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: limits::RECLAIMS_DEFAULT, again_at: None });
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::engine(), "max_reclaims_exceeded"));
-    assert_eq!(execution.state, State::Finished(Finished { outcome: Outcome::Failed, at: world.now, failure }));
-    assert_eq!(execution.reclaims, limits::RECLAIMS_MAX);
+    assert_eq!(execution.state, State::Finished(Finished { failure, ..Finished::new(Outcome::Failed, world.now) }));
+    assert_eq!(execution.reclaims, limits::RECLAIMS_DEFAULT);
     assert_eq!(execution.last.as_ref().unwrap().end, AttemptEnd::Interrupted, "its last attempt has ended too");
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: None });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(kept_until) });
 }
 
 #[test]

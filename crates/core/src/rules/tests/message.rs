@@ -9,7 +9,7 @@ use bytes::Bytes;
 const OTHER: PartitionId = PartitionId(1);
 
 fn changed(id: u128, lane: Lane, revision: u64) -> Message {
-    let settings = LaneSettings { state: LaneState::Paused };
+    let settings = LaneSettings { state: LaneState::Paused, ..LaneSettings::default() };
     let body = MessageBody::LaneChanged { namespace: namespace(), lane, settings, revision };
     Message { format: Format, id: MessageId(id), sent_at: crate::Millis(1), body }
 }

@@ -3,7 +3,9 @@
 use crate::record::{LaneState, PublicState};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, claim, class, id, lane, submit};
-use crate::{Command, CommandId, Fence, Handling, IdempotencyKey, Rejection, Span, Submit, When};
+use crate::{
+    Act, Command, CommandId, Fence, Handling, IdempotencyKey, Millis, Policy, Rejection, Span, Submit, UniqueKey, When,
+};
 use std::collections::BTreeSet;
 
 fn again(submit: Submit) -> Command {
@@ -27,7 +29,7 @@ fn cases() -> Vec<(World, Command)> {
     let broken = crate::record::Record::Unreadable(bytes::Bytes::from_static(b"?"));
     let mut unreadable = world.clone();
     unreadable.put(crate::Key::Execution(id(1)), broken);
-    let past = When::At(crate::Millis(0));
+    let past = When::At(Millis(0));
     vec![
         (world.clone(), again(Submit { priority: 9_001, ..submit(9) })),
         (world.clone(), again(Submit { when: past, ..submit(9) })),
@@ -45,6 +47,42 @@ fn cases() -> Vec<(World, Command)> {
     ]
 }
 
+/// The same for what time and operators bring.
+fn later_cases() -> Vec<(World, Command)> {
+    let mut world = World::new(1);
+    let unique_key: Option<UniqueKey> = Some("customer-7".parse().unwrap());
+    let policy = Policy { attempt_timeout: Some(Span::seconds(5)), max_replays: Some(0), ..Policy::default() };
+    let slow = world.running(Submit { policy, ..submit(1) }, 10);
+    let deadline = Some(When::After(Span::seconds(6)));
+    world.submit(Submit { deadline, ..submit(2) });
+    let many = Submit { policy: make::retry(100, Span(0)), ..submit(3) };
+    world.submit(many);
+    for n in 0..=u128::from(crate::limits::PURGE_PIECE) {
+        let fence = world.claim(id(3), 20 + n).fence;
+        world.accept(&make::fail(200 + n, fence));
+    }
+    world.operate(300, id(3), make::end());
+    let keyed = world.running(Submit { unique_key: unique_key.clone(), ..submit(4) }, 11);
+    world.accept(&make::complete(301, keyed));
+    world.submit(Submit { unique_key, ..submit(5) });
+    let mut purging = world.clone();
+    purging.operate(302, id(3), Act::Purge);
+    let mut late = world.clone();
+    late.pass(Span::seconds(6));
+    let mut ended = world.clone();
+    ended.operate(303, id(1), make::end());
+    vec![
+        (world.clone(), make::operate(400, id(3), make::end())),
+        (world.clone(), make::operate(400, id(1), make::replay())),
+        (world.clone(), make::operate(400, id(1), Act::Reschedule { when: When::Now })),
+        (purging, make::operate(400, id(3), make::replay())),
+        (ended, make::operate(400, id(1), make::replay())),
+        (world.clone(), make::operate(400, id(4), make::replay())),
+        (late.clone(), make::complete(400, slow)),
+        (late, Command::Claim(claim(id(2), 12))),
+    ]
+}
+
 /// A code for every variant, written out so that a changed one is noticed; a new variant must be added here.
 fn code(rejection: &Rejection) -> &'static str {
     match rejection {
@@ -58,18 +96,26 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::LanePaused(_) => "lane_paused",
         Rejection::LaneDraining(_) => "lane_draining",
         Rejection::NotActive { .. } => "execution_not_active",
+        Rejection::Finished { .. } => "execution_finished",
+        Rejection::NotFinished { .. } => "execution_not_finished",
+        Rejection::NotWaiting { .. } => "execution_not_waiting",
+        Rejection::Purged(_) => "execution_purged",
+        Rejection::ReplaysExhausted { .. } => "replays_exhausted",
+        Rejection::UniqueKeyTaken { .. } => "unique_key_taken",
+        Rejection::AttemptTimedOut { .. } => "attempt_timed_out",
+        Rejection::DeadlinePassed { .. } => "deadline_passed",
         Rejection::LeaseExpired { .. } => "lease_expired",
         Rejection::StaleLease { .. } => "stale_lease",
         Rejection::RecordUnreadable { .. } => "record_unreadable",
     }
 }
 
-const VARIANTS: usize = 13;
+const VARIANTS: usize = 21;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {
     let mut reached = BTreeSet::new();
-    for (mut world, command) in cases() {
+    for (mut world, command) in cases().into_iter().chain(later_cases()) {
         let records = world.records.clone();
         let rejection = world.refuse(&command);
         assert_eq!(rejection.code(), code(&rejection));
@@ -86,13 +132,21 @@ fn refusals_tell_programs_what_to_do() {
     let state = PublicState::Completed;
     for (rejection, handling) in [
         (Rejection::NotActive { execution: id(1), state }, Handling::Abandon),
-        (Rejection::LeaseExpired { expired_at: crate::Millis(1) }, Handling::Abandon),
+        (Rejection::LeaseExpired { expired_at: Millis(1) }, Handling::Abandon),
         (Rejection::StaleLease { current: 2, given: 1 }, Handling::Abandon),
+        (Rejection::AttemptTimedOut { timed_out_at: Millis(1) }, Handling::Abandon),
+        (Rejection::DeadlinePassed { deadline: Millis(1) }, Handling::Abandon),
         (Rejection::NotReady { execution: id(1), state }, Handling::TryOther),
         (Rejection::LanePaused(lane()), Handling::TryOther),
         (Rejection::CapabilityMismatch { missing: Vec::new() }, Handling::TryOther),
         (Rejection::ExecutionExists(id(1)), Handling::Correct),
         (Rejection::LaneDraining(lane()), Handling::Correct),
+        (Rejection::Finished { execution: id(1), state }, Handling::Correct),
+        (Rejection::NotFinished { execution: id(1), state: PublicState::Active }, Handling::Correct),
+        (Rejection::NotWaiting { execution: id(1), state }, Handling::Correct),
+        (Rejection::Purged(id(1)), Handling::Correct),
+        (Rejection::ReplaysExhausted { execution: id(1), replays: 10 }, Handling::Correct),
+        (Rejection::UniqueKeyTaken { existing: id(1) }, Handling::Correct),
     ] {
         assert_eq!(rejection.handling(), handling, "{}", rejection.code());
     }
@@ -112,6 +166,15 @@ fn refusals_name_what_they_found() {
             Rejection::StaleLease { current: 4, given: 3 },
             "another lease holds this execution: epoch 4, not 3".to_owned(),
         ),
+        (
+            Rejection::Finished { execution: id(1), state: PublicState::Expired },
+            format!("execution {} has ended: it is expired", id(1)),
+        ),
+        (
+            Rejection::ReplaysExhausted { execution: id(1), replays: 10 },
+            format!("execution {} was replayed 10 times, which is all that its policy allows", id(1)),
+        ),
+        (Rejection::DeadlinePassed { deadline: Millis(7) }, "the deadline passed at 7".to_owned()),
     ] {
         assert_eq!(rejection.to_string(), text);
     }

@@ -1,6 +1,6 @@
 //! Failures: which are tried again, when, and how often.
 
-use crate::record::{AttemptEnd, AttemptKind, Finished, Outcome, Readiness, Record, State, Waiting, WhyDelayed};
+use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, Record, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 
 fn policy(max_retries: u32, backoff: Backoff, categories: &[&str]) -> Policy {
     let categories = categories.iter().map(|text| Category::new(text).unwrap()).collect();
-    Policy { retry: RetryPolicy { max_retries, backoff, categories }, dedup_window: None }
+    Policy { retry: Some(RetryPolicy { max_retries, backoff, categories }), ..Policy::default() }
 }
 
 fn fixed(delay: Span) -> Backoff {
@@ -34,7 +34,7 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
         assert_eq!(done.events[0].what, what);
         let execution = world.execution(id(1));
         let readiness = Readiness::Delayed { until, why: WhyDelayed::Retry };
-        assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: AttemptKind::Retry }));
+        assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Retry }));
         assert_eq!(execution.retries, retries + 1);
         let done = world.when_due(id(1));
         assert_eq!(done.window, Window { not_before: Some(until), not_after: None });
@@ -47,7 +47,7 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
     assert_eq!(done.events[0].what, what);
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::transient(), "it broke"));
-    let finished = Finished { outcome: Outcome::Failed, at: world.now, failure };
+    let finished = Finished { failure, ..Finished::new(Outcome::Failed, world.now) };
     assert_eq!((&execution.state, execution.retries), (&State::Finished(finished), 3));
 }
 
@@ -99,7 +99,7 @@ fn a_pause_of_nothing_makes_the_work_ready_in_the_same_step() {
     let reply = world.accept(&make::fail(50, fence));
     assert_eq!(reply, Reply::Failed(AfterFailure::RetryAt(world.now)));
     let since = world.now;
-    let waiting = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Retry };
+    let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Retry };
     assert_eq!(world.execution(id(1)).state, State::Waiting(waiting));
 }
 
@@ -155,6 +155,6 @@ fn a_failure_ends_the_row_of_lost_leases() {
     world.accept(&make::fail(50, fence));
     assert_eq!((world.execution(id(1)).reclaims_in_a_row, world.execution(id(1)).reclaims), (0, 2));
     world.lose(id(1), 13);
-    assert!(world.execution(id(1)).state.due().is_none(), "ready at once: the row began anew");
+    assert!(world.execution(id(1)).due().is_none(), "ready at once: the row began anew");
     assert_eq!(world.claim(id(1), 14).expires_at, world.now + TTL);
 }

@@ -1,6 +1,6 @@
 //! Accepting new work.
 
-use crate::record::{AttemptKind, ClassSeen, Format, Held, LaneState, Readiness, Record, State, Waiting, WhyDelayed};
+use crate::record::{ClassSeen, Format, Held, LaneState, Next, Readiness, Record, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit};
 use crate::{
@@ -24,7 +24,7 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     assert_eq!(done.events, [event]);
     let execution = world.execution(id(1));
     let since = world.now;
-    let ready = Waiting { readiness: Readiness::Ready { since }, next: AttemptKind::Initial };
+    let ready = Waiting { readiness: Readiness::Ready { since }, next: Next::Initial };
     assert_eq!(execution.state, State::Waiting(ready));
     assert_eq!((execution.created_at, execution.changed_at, execution.queued_at), (since, since, Some(since)));
     assert_eq!((execution.attempts, execution.retries, execution.reclaims, execution.epoch), (0, 0, 0, 0));
@@ -77,11 +77,11 @@ fn the_requested_time_decides_between_ready_and_delayed() {
         assert!(done.result.is_ok(), "{when:?}");
         assert_eq!(done.window, window, "{when:?}");
         let execution = world.execution(id(1));
-        assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: AttemptKind::Initial }), "{when:?}");
+        assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Initial }), "{when:?}");
         let queued = matches!(readiness, Readiness::Ready { .. }).then_some(start);
         assert_eq!(execution.queued_at, queued, "{when:?}");
         let What::Submitted { delayed_until, .. } = done.events[0].what else { panic!("{when:?}") };
-        assert_eq!(delayed_until, execution.state.due(), "{when:?}");
+        assert_eq!(delayed_until, execution.due(), "{when:?}");
     }
 }
 
@@ -97,7 +97,7 @@ fn a_time_too_long_past_is_refused_only_if_the_store_agrees() {
 
 #[test]
 fn arguments_outside_their_limits_are_refused_by_name() {
-    let policy = |retry: RetryPolicy| Policy { retry, dedup_window: None };
+    let policy = |retry: RetryPolicy| Policy { retry: Some(retry), ..Policy::default() };
     let categories = vec![Category::transient(); limits::CATEGORIES_MAX + 1];
     let too_long = Span(limits::BACKOFF_MAX.0 + 1);
     let fixed = Backoff::Fixed { delay: too_long, jitter: false };
@@ -138,7 +138,14 @@ fn arguments_at_their_limits_are_accepted() {
     world.submit(Submit {
         priority: limits::PRIORITY_MAX,
         tags: (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect(),
-        policy: Policy { retry, dedup_window: Some(limits::DEDUP_WINDOW_MAX) },
+        policy: Policy {
+            retry: Some(retry),
+            attempt_timeout: Some(limits::ATTEMPT_TIMEOUT_MAX),
+            max_reclaims: Some(limits::RECLAIMS_MAX),
+            max_replays: Some(limits::REPLAYS_MAX),
+            retention: Some(limits::RETENTION_MAX),
+            dedup_window: Some(limits::DEDUP_WINDOW_MAX),
+        },
         ..submit(1)
     });
     assert_eq!(world.execution(id(1)).ready_rank(), world.now.0, "the highest priority ranks by time alone");

@@ -1,39 +1,66 @@
 //! The specification's forbidden combinations, legal vectors and public states, against every state there can be.
 
 use crate::record::{
-    Active, Attempt, AttemptKind, Finished, Lease, Outcome, PublicState, Readiness, State, Waiting, WhyDelayed,
+    Active, Attempt, AttemptKind, Cancellation, Canceller, Finished, Lease, Next, Outcome, Paused, PublicState,
+    Readiness, State, StopRequest, Waiting, WhyDelayed,
 };
-use crate::rules::world::vector::{Vector, derived, legal, vector, violations};
+use crate::rules::world::vector::{Vector, derived, legal, matching, vector, violations};
 use crate::{Category, Failure, LeaseId, Millis};
 use std::collections::BTreeSet;
 
 const NOW: Millis = Millis(1_000);
 
-const KINDS: [AttemptKind; 3] = [AttemptKind::Initial, AttemptKind::Retry, AttemptKind::Reclaim];
+const KINDS: [AttemptKind; 4] = [AttemptKind::Initial, AttemptKind::Retry, AttemptKind::Reclaim, AttemptKind::Replay];
+
+const WHYS: [WhyDelayed; 5] =
+    [WhyDelayed::Submitted, WhyDelayed::Retry, WhyDelayed::Reclaim, WhyDelayed::Worker, WhyDelayed::Operator];
+
+const OUTCOMES: [Outcome; 4] = [Outcome::Success, Outcome::Failed, Outcome::Cancelled, Outcome::Expired];
 
 fn readiness() -> Vec<Readiness> {
-    let delayed = [WhyDelayed::Submitted, WhyDelayed::Retry, WhyDelayed::Reclaim]
-        .into_iter()
-        .flat_map(|why| [Millis(500), Millis(2_000)].map(|until| Readiness::Delayed { until, why }));
+    let delayed =
+        WHYS.into_iter().flat_map(|why| [Millis(500), Millis(2_000)].map(|until| Readiness::Delayed { until, why }));
     [Readiness::Ready { since: NOW }].into_iter().chain(delayed).collect()
 }
 
-fn active(kind: AttemptKind, expires_at: Millis) -> State {
+fn nexts() -> Vec<Next> {
+    let paused = |kind| {
+        let attempt = Attempt::start(0, kind, Millis(1));
+        Next::Resume(Box::new(Paused { attempt, lease: LeaseId(1), worker: "w".parse().unwrap() }))
+    };
+    KINDS.into_iter().map(Next::fresh).chain(KINDS.into_iter().map(paused)).collect()
+}
+
+fn cancellation() -> Cancellation {
+    Cancellation { by: Canceller::Operator, reason: "x".into() }
+}
+
+fn active(kind: AttemptKind, expires_at: Millis, asked: bool) -> State {
     let lease = Lease { id: LeaseId(1), epoch: 1, worker: "w".parse().unwrap(), expires_at };
-    State::Active(Active { lease, attempt: Attempt { index: 0, kind, started_at: Millis(1) } })
+    let stop = asked.then(|| StopRequest { cancellation: cancellation(), until: NOW });
+    State::Active(Active { lease, attempt: Attempt::start(0, kind, Millis(1)), stop })
 }
 
 /// Every state that can be written down, up to the values of times, names and counters.
 fn constructible() -> Vec<State> {
     let mut states = Vec::new();
-    for next in KINDS {
-        states.extend(readiness().into_iter().map(|readiness| State::Waiting(Waiting { readiness, next })));
-        states.extend([Millis(2_000), NOW, Millis(500)].map(|expires_at| active(next, expires_at)));
+    for next in nexts() {
+        let waiting = |readiness| State::Waiting(Waiting { readiness, next: next.clone() });
+        states.extend(readiness().into_iter().map(waiting));
     }
-    let failure = Failure::new(Category::transient(), "x");
-    for outcome in [Outcome::Success, Outcome::Failed] {
-        for failure in [None, Some(failure.clone())] {
-            states.push(State::Finished(Finished { outcome, at: NOW, failure }));
+    for kind in KINDS {
+        for asked in [false, true] {
+            states.extend([Millis(2_000), NOW, Millis(500)].map(|expires_at| active(kind, expires_at, asked)));
+        }
+    }
+    for outcome in OUTCOMES {
+        for failure in [None, Some(Failure::new(Category::transient(), "x"))] {
+            for cancelled in [None, Some(cancellation())] {
+                for purging in [None, Some(64)] {
+                    let (failure, cancelled) = (failure.clone(), cancelled.clone());
+                    states.push(State::Finished(Finished { outcome, at: NOW, failure, cancelled, purging }));
+                }
+            }
         }
     }
     states
@@ -45,45 +72,68 @@ fn shape(state: &State) -> String {
         AttemptKind::Initial => "initial",
         AttemptKind::Retry => "retry",
         AttemptKind::Reclaim => "reclaim",
+        AttemptKind::Replay => "replay",
+    };
+    let next = |next: &Next| match next {
+        Next::Initial | Next::Retry | Next::Reclaim | Next::Replay => kind(&next.kind()).to_owned(),
+        Next::Resume(paused) => format!("resuming {}", kind(&paused.attempt.kind)),
     };
     match state {
-        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => format!("ready for {}", kind(next)),
-        State::Waiting(Waiting { readiness: Readiness::Delayed { why, .. }, next }) => {
+        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next: then }) => {
+            format!("ready for {}", next(then))
+        }
+        State::Waiting(Waiting { readiness: Readiness::Delayed { why, .. }, next: then }) => {
             let why = match why {
-                WhyDelayed::Submitted => "submitted",
+                WhyDelayed::Submitted => "submitter",
                 WhyDelayed::Retry => "retry",
                 WhyDelayed::Reclaim => "reclaim",
+                WhyDelayed::Worker => "worker",
+                WhyDelayed::Operator => "operator",
             };
-            format!("delayed by {why} for {}", kind(next))
+            format!("delayed by {why} for {}", next(then))
         }
-        State::Active(active) => format!("active as {}", kind(&active.attempt.kind)),
-        State::Finished(finished) => match finished.outcome {
-            Outcome::Success => "finished well".to_owned(),
-            Outcome::Failed => "finished badly".to_owned(),
-        },
+        State::Active(active) => {
+            format!(
+                "active as {}{}",
+                kind(&active.attempt.kind),
+                if active.stop.is_some() { ", asked to stop" } else { "" }
+            )
+        }
+        State::Finished(finished) => {
+            let end = match finished.outcome {
+                Outcome::Success => "well",
+                Outcome::Failed => "badly",
+                Outcome::Cancelled => "unwanted",
+                Outcome::Expired => "too late",
+            };
+            format!("finished {end}{}", if finished.purging.is_some() { ", purging" } else { "" })
+        }
     }
 }
 
 #[test]
 fn every_shape_of_state_is_examined() {
     let shapes: BTreeSet<String> = constructible().iter().map(shape).collect();
-    assert_eq!(shapes.len(), 3 + 9 + 3 + 2, "{shapes:#?}");
+    let (nexts, whys, kinds, outcomes) = (8, 5, 4, 4);
+    assert_eq!(shapes.len(), nexts + nexts * whys + 2 * kinds + 2 * outcomes, "{shapes:#?}");
 }
 
 #[test]
 fn no_state_that_can_be_written_down_is_forbidden() {
     for state in constructible() {
-        let vector = vector(&state, NOW);
-        assert_eq!(violations(&vector), [""; 0], "{state:?} is {vector:?}");
+        for attempted in [false, true] {
+            let vector = vector(&state, attempted, NOW);
+            assert_eq!(violations(&vector), [""; 0], "{state:?} is {vector:?}");
+        }
     }
 }
 
 #[test]
 fn the_checker_knows_every_forbidden_combination() {
     use crate::rules::world::vector::{AttemptState as A, Eligibility as E, Ownership as O, Phase as P, Terminal as T};
-    let running = vector(&active(AttemptKind::Initial, Millis(2_000)), NOW);
-    let waiting = vector(&constructible()[0], NOW);
-    let finished = vector(constructible().last().unwrap(), NOW);
+    let running = vector(&active(AttemptKind::Initial, Millis(2_000), false), true, NOW);
+    let waiting = vector(&constructible()[0], true, NOW);
+    let finished = vector(constructible().last().unwrap(), true, NOW);
     let planted: [(&str, Vector); 12] = [
         ("V1", Vector { ownership: O::Leased, lease: running.lease, ..finished }),
         ("V2", Vector { phase: P::Suspended, ..running }),
@@ -108,32 +158,32 @@ fn the_checker_knows_every_forbidden_combination() {
 fn the_legal_vectors_are_those_of_matching_parts() {
     let mut names = BTreeSet::new();
     for state in constructible() {
-        let vector = vector(&state, NOW);
-        let name = legal(&vector);
-        let matching = match &state {
-            State::Waiting(Waiting { readiness: Readiness::Delayed { why, .. }, next }) => matches!(
-                (why, next),
-                (WhyDelayed::Submitted, AttemptKind::Initial)
-                    | (WhyDelayed::Retry, AttemptKind::Retry)
-                    | (WhyDelayed::Reclaim, AttemptKind::Reclaim)
-            ),
-            _ => true,
-        };
-        assert_eq!(name.is_some(), matching, "{state:?}");
-        println!("{:34} {:14} {}", shape(&state), name.unwrap_or("(unreachable)"), state.public().as_str());
+        let name = legal(&vector(&state, true, NOW));
+        assert!(name.is_some() || !matching(&state), "{state:?}");
+        println!("{:44} {:17} {}", shape(&state), name.unwrap_or("(unreachable)"), state.public().as_str());
         names.extend(name);
+    }
+    for state in OUTCOMES.map(|outcome| State::Finished(Finished::new(outcome, NOW))) {
+        names.extend(legal(&vector(&state, false, NOW)));
     }
     let expected = [
         "DELAYED-CREATE",
+        "DELAYED-OPERATOR",
         "DELAYED-RESUME",
         "DELAYED-RETRY",
+        "DELAYED-WORKER",
         "LOST",
         "READY-FIRST",
+        "READY-REPLAY",
         "READY-RESUME",
         "READY-RETRY",
         "RUNNING",
+        "TERM(cancelled)",
+        "TERM(expired)",
         "TERM(failed)",
         "TERM(success)",
+        "TERM-NOATT(cancelled)",
+        "TERM-NOATT(expired)",
     ];
     assert!(names.iter().eq(&expected), "{names:?}");
 }
@@ -141,17 +191,17 @@ fn the_legal_vectors_are_those_of_matching_parts() {
 #[test]
 fn public_states_are_derived_as_the_specification_says() {
     for state in constructible() {
-        assert_eq!(state.public(), derived(&vector(&state, NOW)), "{state:?}");
+        assert_eq!(state.public(), derived(&vector(&state, true, NOW)), "{state:?}");
     }
-    let words = [
-        (PublicState::Waiting, "waiting"),
-        (PublicState::Delayed, "delayed"),
-        (PublicState::Active, "active"),
-        (PublicState::Completed, "completed"),
-        (PublicState::Failed, "failed"),
-    ];
-    for (state, word) in words {
+    let words = ["waiting", "delayed", "active", "completed", "failed", "cancelled", "expired"];
+    for (state, word) in PublicState::ALL.into_iter().zip(words) {
         assert_eq!(state.as_str(), word);
         assert_eq!(serde_json::to_value(state).unwrap(), word, "one spelling everywhere");
+        assert_eq!(PublicState::named(word), Some(state));
     }
+    for outcome in OUTCOMES {
+        assert_eq!(outcome.public().outcome(), Some(outcome), "an end and its word belong together");
+        assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.as_str());
+    }
+    assert_eq!(PublicState::named("resumable"), None);
 }

@@ -4,8 +4,8 @@ use crate::record::{LaneState, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, TTL, claim, due, id, lane, namespace, set_lane, submit};
 use crate::{
-    Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, Rejection, Reply, Span, Stop, Submit, View,
-    When, Window, apply, limits,
+    Act, Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, Rejection, Reply, Span, Stop, Submit,
+    View, When, Window, apply, limits,
 };
 use bytes::Bytes;
 
@@ -149,12 +149,57 @@ fn commands(world: &mut World) -> Vec<Command> {
         Command::Complete(complete),
         make::fail(61, other),
         make::unclaim(62, third),
+        make::delay(63, third, When::After(Span(5))),
+        make::progress(third, Some(5), Some("half")),
+        make::cancel(64, third),
         due(id(3)),
         Command::Deliver(Deliver { from: HOME, messages }),
         Command::Forget(Forget { to: HOME, through: 0, ids: forgotten }),
         Command::Bury(Bury { to: PartitionId(1), seq: 0, body: Bytes::from_static(b"x") }),
         set_lane(2, LaneState::Paused),
     ]
+    .into_iter()
+    .chain(operations(world))
+    .collect()
+}
+
+/// Every act of an operator, where it reads and writes as much as it can: a unique key, payloads beside, older attempts,
+/// a full page of history.
+fn operations(world: &mut World) -> Vec<Command> {
+    let large = Payload::json(format!("\"{}\"", "a".repeat(3_000))).unwrap();
+    let work = |n| Submit {
+        unique_key: Some(format!("unique-{n}").parse().unwrap()),
+        input: large.clone(),
+        policy: make::retry(50, Span(0)),
+        ..submit(n)
+    };
+    for n in 20..24 {
+        world.submit(work(n));
+    }
+    for n in 0..limits::HISTORY_PAGE as u128 / 2 {
+        for slot in 20..24 {
+            let fence = world.claim(id(slot), 1_000 * slot + n).fence;
+            world.accept(&make::fail(2_000 * slot + n, fence));
+        }
+    }
+    world.claim(id(21), 30);
+    for n in [22, 23] {
+        let fence = world.claim(id(n), 10 + n).fence;
+        world.accept(&Command::Complete(crate::Complete { command: CommandId(70), fence, result: large.clone() }));
+    }
+    [
+        (20, make::end()),
+        (20, Act::Reschedule { when: When::After(Span(9)) }),
+        (20, Act::Prioritise { priority: 9 }),
+        (20, make::tag(&[("a", "b")], &[])),
+        (21, make::end()),
+        (21, make::ask(Span::seconds(9))),
+        (21, make::revoke()),
+        (22, make::replay()),
+        (23, Act::Purge),
+    ]
+    .map(|(n, act)| make::operate(80, id(n), act))
+    .into()
 }
 
 #[test]
@@ -176,7 +221,8 @@ fn a_rule_with_nothing_at_hand_asks_until_it_has_everything() {
         println!("{:9} asks {} times, {} with its keys loaded", command.name(), done.rounds, with_keys.rounds);
         seen.insert(command.name());
     }
-    assert_eq!(seen.len(), 11, "every kind of command: {seen:?}");
+    // The owner and operators both cancel.
+    assert_eq!(seen.len(), 20, "every kind of command and act: {seen:?}");
 }
 
 #[test]
@@ -207,6 +253,13 @@ fn records_that_cannot_be_read_stop_every_rule_and_stay() {
                 (Command::Bury(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Buried)),
                 // It was delivered, so its content matters no more.
                 (Command::Forget(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Forgotten)),
+                // What is removed is not looked at, as long as the execution itself can be read.
+                (Command::Operate(operate), _)
+                    if matches!(operate.act, Act::Purge | Act::Replay { .. })
+                        && matches!(key, Key::Payload(..) | Key::Attempt(..) | Key::History(..)) =>
+                {
+                    assert!(done.result.is_ok(), "{} and {key}", command.name());
+                }
                 _ => {
                     let refused = Err(Rejection::RecordUnreadable { key: key.to_string() });
                     assert_eq!(done.result, refused, "{} and {key}", command.name());

@@ -1,0 +1,92 @@
+//! `onward lane`: what lanes let through, and what holds for work that does not say otherwise.
+
+use crate::args::{LaneArgs, LaneCommand, LaneSetArgs};
+use crate::problem::{Exit, Problem};
+use crate::submit::{parse, span};
+use crate::{get, output, shape};
+use onward::engine::LaneListing;
+use onward::{Client, Error, LaneState, Policy, RetryPolicy};
+use serde_json::{Value, json};
+
+pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+    let change = match &args.command {
+        LaneCommand::Set(set) => Some(policy(set)?),
+        _ => None,
+    };
+    let client = get::open(store, &args.namespace).await?;
+    let done = act(&client, &args.command, change).await;
+    client.shutdown().await?;
+    let (object, text) = done?;
+    output::print(&if json { object.to_string() } else { text });
+    Ok(Exit::Success)
+}
+
+async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(Value, String), Error> {
+    let (lane, said) = match command {
+        LaneCommand::Ls => return list(client).await,
+        LaneCommand::Pause(args) => {
+            client.pause_lane(&args.lane).await?;
+            (&args.lane, "is paused: submissions wait")
+        }
+        LaneCommand::Resume(args) => {
+            client.open_lane(&args.lane).await?;
+            (&args.lane, "is open")
+        }
+        LaneCommand::Drain(args) => {
+            client.drain_lane(&args.lane).await?;
+            (&args.lane, "is draining: submissions are refused")
+        }
+        LaneCommand::Set(args) => {
+            client.set_lane_defaults(&args.lane, change.unwrap_or_default()).await?;
+            (&args.lane, "has new defaults for what is submitted from now on")
+        }
+    };
+    let state = client.lane(lane).await?;
+    Ok((json!({ "lane": lane, "state": state }), format!("lane {lane} {said}")))
+}
+
+async fn list(client: &Client) -> Result<(Value, String), Error> {
+    let lanes = client.engine().lanes(client.namespace()).await?;
+    let objects: Vec<Value> = lanes
+        .iter()
+        .map(|lane| {
+            json!({
+                "lane": lane.lane,
+                "state": lane.settings.state,
+                "defaults": lane.settings.defaults,
+                "ready": lane.ready,
+                "ready_at_least": lane.ready_capped,
+            })
+        })
+        .collect();
+    let mut rows = vec![["LANE", "STATE", "READY"].map(str::to_owned)];
+    for lane in &lanes {
+        rows.push([lane.lane.to_string(), state(lane).to_owned(), ready(lane)]);
+    }
+    Ok((json!(objects), shape::table(&rows)))
+}
+
+fn state(lane: &LaneListing) -> &'static str {
+    match lane.settings.state {
+        LaneState::Open => "open",
+        LaneState::Paused => "paused",
+        LaneState::Draining => "draining",
+    }
+}
+
+fn ready(lane: &LaneListing) -> String {
+    if lane.ready_capped { format!("{}+", lane.ready) } else { lane.ready.to_string() }
+}
+
+fn policy(args: &LaneSetArgs) -> Result<Policy, Problem> {
+    // The name is checked before the store is opened, so that a mistake changes nothing.
+    let _: onward::Lane = parse(&args.lane)?;
+    Ok(Policy {
+        retry: args.retries.map(|max_retries| RetryPolicy { max_retries, ..RetryPolicy::default() }),
+        attempt_timeout: span("--attempt-timeout", args.attempt_timeout.as_deref())?,
+        max_reclaims: args.max_reclaims,
+        max_replays: args.max_replays,
+        retention: span("--retention", args.retention.as_deref())?,
+        dedup_window: span("--remember-keys", args.remember_keys.as_deref())?,
+    })
+}

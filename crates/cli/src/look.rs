@@ -1,0 +1,147 @@
+//! `onward result`, `attempts`, `history`, `why`: what there is to know about one execution.
+
+use crate::args::Target;
+use crate::problem::{Exit, Problem};
+use crate::submit::parse;
+use crate::time::show;
+use crate::{get, output, shape};
+use onward::{AttemptDescription, Client, Error, ExecutionId, Payload, PublicState, Rejection};
+use onward_core::{Explanation, Release};
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// What to show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Aspect {
+    Result,
+    Attempts,
+    History,
+    Why,
+}
+
+/// What was found, ready to be printed.
+enum Found {
+    Text { json: String, text: String },
+    Bytes(Payload),
+}
+
+pub(crate) async fn run(aspect: Aspect, target: &Target, store: &str, json: bool) -> Result<Exit, Problem> {
+    let id: ExecutionId = parse(&target.id)?;
+    let client = get::open(store, &target.namespace).await?;
+    let found = find(&client, id, aspect).await;
+    client.shutdown().await?;
+    match found? {
+        Found::Text { json: object, .. } if json => output::print(&object),
+        Found::Text { text, .. } => output::print(&text),
+        // Bytes are for a file or another program, exactly as they are.
+        Found::Bytes(payload) => {
+            let written = std::io::stdout().lock().write_all(payload.as_bytes());
+            written.map_err(|error| Problem::system("the result cannot be written", &error))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+async fn find(client: &Client, id: ExecutionId, aspect: Aspect) -> Result<Found, Error> {
+    Ok(match aspect {
+        Aspect::Result => result(client, id).await?,
+        Aspect::Attempts => {
+            let attempts = client.attempts(id).await?;
+            let objects: Vec<Value> = attempts.iter().map(attempt).collect();
+            Found::Text { json: json!(objects).to_string(), text: table(&attempts) }
+        }
+        Aspect::History => {
+            let history = client.history(id).await?;
+            let line = |step: &onward_core::record::Transition| {
+                let detail = json!(step.what);
+                let detail = detail.get(step.what.name()).map(Value::to_string).unwrap_or_default();
+                format!("{}  {:16}  {detail}\n", show(step.at), step.what.name())
+            };
+            let objects: Vec<Value> =
+                history.iter().map(|step| json!({ "at": show(step.at), "what": step.what })).collect();
+            Found::Text { json: json!(objects).to_string(), text: history.iter().map(line).collect() }
+        }
+        Aspect::Why => {
+            let why = client.why(id).await?;
+            Found::Text { json: json!(why).to_string(), text: explain(&why) }
+        }
+    })
+}
+
+async fn result(client: &Client, id: ExecutionId) -> Result<Found, Error> {
+    let state = client.get(id).await?.ok_or(Rejection::ExecutionNotFound(id))?.state;
+    if state != PublicState::Completed {
+        // Reading it says why there is none; one that has not ended yet is refused.
+        client.result::<Value>(id).await?;
+        return Err(Rejection::NotFinished { execution: id, state }.into());
+    }
+    match client.output(id).await?.unwrap_or_else(Payload::null) {
+        Payload::Json(json) => {
+            let text = json.as_str().to_owned();
+            Ok(Found::Text { json: text.clone(), text })
+        }
+        bytes => Ok(Found::Bytes(bytes)),
+    }
+}
+
+fn attempt(attempt: &AttemptDescription) -> Value {
+    let mut object = json!({
+        "attempt": attempt.number,
+        "kind": attempt.kind.as_str(),
+        "worker": attempt.worker,
+        "started_at": show(attempt.started_at),
+        "ran_ms": attempt.ran.0,
+        "end": attempt.end.as_ref().map(onward_core::record::AttemptEnd::as_str),
+    });
+    if let Some(ended_at) = attempt.ended_at {
+        object["ended_at"] = json!(show(ended_at));
+    }
+    if let Some(failure) = attempt.failure() {
+        object["failure"] = json!(failure);
+    }
+    object
+}
+
+fn table(attempts: &[AttemptDescription]) -> String {
+    let mut rows = vec![["ATTEMPT", "KIND", "END", "STARTED", "RAN", "WORKER", "FAILURE"].map(str::to_owned)];
+    for attempt in attempts {
+        let failure = attempt.failure().map(|failure| format!("{}: {}", failure.category.as_str(), failure.message));
+        rows.push([
+            attempt.number.to_string(),
+            attempt.kind.as_str().to_owned(),
+            attempt.end.as_ref().map_or("-", onward_core::record::AttemptEnd::as_str).to_owned(),
+            show(attempt.started_at),
+            attempt.ran.to_string(),
+            attempt.worker.to_string(),
+            failure.unwrap_or_default(),
+        ]);
+    }
+    shape::table(&rows)
+}
+
+fn explain(why: &Explanation) -> String {
+    let mut text = format!("{}: {}\n", why.state.as_str(), why.because);
+    for release in &why.until {
+        text.push_str(&format!("  moves on when {}\n", said(release)));
+    }
+    text
+}
+
+fn said(release: &Release) -> String {
+    match release {
+        Release::Claim { lane, requires } if requires.is_empty() => format!("a worker of lane {lane} claims it"),
+        Release::Claim { lane, requires } => {
+            format!("a worker of lane {lane} with {} claims it", requires.name())
+        }
+        Release::LaneOpened { lane } => format!("lane {lane} is opened again (onward lane resume {lane})"),
+        Release::TimeComes { at } => format!("its time comes at {}", show(*at)),
+        Release::RunNow => "an operator runs it now (onward reschedule ID)".to_owned(),
+        Release::WorkerReports { worker } => format!("worker {worker} reports"),
+        Release::LeaseRunsOut { at } => format!("its lease runs out at {} unless it is renewed", show(*at)),
+        Release::AttemptTimesOut { at } => format!("its attempt times out at {}", show(*at)),
+        Release::Cancelled { at } => format!("it is cancelled at {} for not stopping by itself", show(*at)),
+        Release::DeadlinePasses { at } => format!("its deadline passes at {}", show(*at)),
+        Release::Replay => "an operator replays it (onward replay ID)".to_owned(),
+        Release::RetentionEnds { at } => format!("it is removed at {}", show(*at)),
+    }
+}

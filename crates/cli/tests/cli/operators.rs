@@ -1,0 +1,99 @@
+//! What operators do at the command line: look, cancel, steer, run again, remove, and change lanes.
+
+use crate::program::Place;
+use serde_json::json;
+
+#[test]
+fn work_is_explained_cancelled_replayed_and_purged() {
+    let place = Place::new();
+    let id = place.submit(&["send", "--lane", "mails", "--requires", "smtp"]);
+    let why = place.json(&["why", &id]);
+    assert_eq!((&why["state"], &why["because"]["reason"]), (&json!("waiting"), &json!("waiting_for_worker")));
+    let text = place.run(&["why", &id]).out;
+    assert!(text.contains("moves on when a worker of lane mails with smtp claims it"), "{text}");
+
+    let cancelled = place.run(&["cancel", &id, "--reason", "ordered twice"]);
+    assert_eq!((cancelled.exit, cancelled.out.as_str()), (0, format!("cancelled {id}\n").as_str()));
+    assert_eq!(place.json(&["get", &id])["cancelled"], json!({ "by": "operator", "reason": "ordered twice" }));
+    place.run(&["cancel", &id]).refused("execution_finished", 1);
+    place.run(&["result", &id]).refused("execution_cancelled", 1);
+
+    assert_eq!(place.json(&["replay", &id])["did"], json!({ "replayed": { "replays": 1 } }));
+    place.run(&["purge", &id]).refused("execution_not_finished", 1);
+    place.json(&["cancel", &id]);
+    let what = |step: &serde_json::Value| {
+        let what = &step["what"];
+        what.as_str().map_or_else(|| what.as_object().unwrap().keys().next().unwrap().clone(), str::to_owned)
+    };
+    let history: Vec<String> = place.json(&["history", &id]).as_array().unwrap().iter().map(what).collect();
+    assert_eq!(history, ["submitted", "cancelled", "replayed", "cancelled"]);
+    assert_eq!(place.json(&["purge", &id])["did"], json!("purged"));
+    for command in ["get", "why", "purge", "history", "attempts", "result"] {
+        place.run(&[command, &id]).refused("execution_not_found", 4);
+    }
+}
+
+#[test]
+fn results_and_attempts_are_shown() {
+    let place = Place::new();
+    let worker = place.start(&["worker", "--name", "w"]);
+    worker.says("ready");
+    let id = place.submit(&["echo", "--input", r#"{"b": 2.50, "a": 1}"#]);
+    worker.says(&format!("ran {id} "));
+    while place.json(&["get", &id])["state"] != json!("completed") {}
+    assert_eq!(place.run(&["result", &id]).out, "{\"a\":1,\"b\":2.5}\n", "what the handler returned and nothing else");
+    let attempts = place.json(&["attempts", &id]);
+    assert_eq!((&attempts[0]["attempt"], &attempts[0]["end"]), (&json!(1), &json!("succeeded")));
+    assert_eq!((&attempts[0]["worker"], attempts.as_array().unwrap().len()), (&json!("w"), 1));
+    let text = place.run(&["attempts", &id]).out;
+    assert!(text.lines().next().unwrap().starts_with("ATTEMPT  KIND"), "{text}");
+}
+
+#[test]
+fn waiting_work_is_steered() {
+    let place = Place::new();
+    let id = place.submit(&["report", "--delay", "1h", "--tag", "draft=yes"]);
+    assert_eq!(place.json(&["why", &id])["because"]["chosen_by"], json!("submitted"));
+    let text = place.run(&["reschedule", &id, "--at", "2033-05-18T03:33:20Z"]).out;
+    assert_eq!(text, format!("{id} runs at 2033-05-18T03:33:20.000Z\n"));
+    assert_eq!(place.json(&["why", &id])["because"]["chosen_by"], json!("operator"));
+    assert_eq!(place.run(&["reschedule", &id]).out, format!("{id} is ready\n"));
+    assert_eq!(place.json(&["priority", &id, "7"])["did"], json!({ "prioritised": { "before": 0 } }));
+    place.json(&["tag", &id, "--set", "customer=42", "--remove", "draft"]);
+    let found = place.json(&["get", &id]);
+    assert_eq!((&found["state"], &found["priority"]), (&json!("waiting"), &json!(7)));
+    assert_eq!(found["tags"], json!({ "customer": "42" }));
+    place.run(&["revoke", &id]).refused("execution_not_active", 1);
+    place.run(&["priority", &id, "9001"]).refused("invalid_argument", 1);
+    place.run(&["tag", &id]).refused("usage", 2);
+}
+
+#[test]
+fn lanes_are_listed_paused_and_given_defaults() {
+    let place = Place::new();
+    let id = place.submit(&["send", "--lane", "mails"]);
+    assert_eq!(place.run(&["lane", "pause", "mails"]).out, "lane mails is paused: submissions wait\n");
+    assert_eq!(place.json(&["why", &id])["because"], json!({ "reason": "lane_paused", "lane": "mails" }));
+    place.json(&["lane", "set", "mails", "--retries", "10", "--retention", "30d"]);
+    let lanes = place.json(&["lane", "ls"]);
+    assert_eq!((&lanes[0]["lane"], &lanes[0]["state"], &lanes[0]["ready"]), (&json!("mails"), &json!("paused"), &json!(1)));
+    let later = place.submit(&["send", "--lane", "mails"]);
+    assert_eq!(place.json(&["get", &later])["policy"]["retention"], json!(2_592_000_000_u64));
+    place.json(&["lane", "drain", "mails"]);
+    place.run(&["submit", "send", "--lane", "mails"]).refused("lane_draining", 1);
+    assert_eq!(place.json(&["lane", "resume", "mails"])["state"], json!("open"));
+    place.run(&["lane", "set", "mails", "--retention", "1s"]).refused("invalid_argument", 1);
+}
+
+#[test]
+fn keys_deadlines_and_policies_can_be_typed() {
+    let place = Place::new();
+    let args = ["sync", "--unique", "customer-7", "--deadline", "2h", "--retries", "0", "--attempt-timeout", "10m"];
+    let id = place.submit(&args);
+    let again = place.run(&[&["submit"], &args[..]].concat());
+    assert_eq!(again.out, format!("submitted before, under the same key: {id}\n"));
+    let found = place.json(&["get", &id]);
+    assert_eq!((&found["unique"], &found["policy"]["attempt_timeout"]), (&json!("customer-7"), &json!(600_000)));
+    assert!(found["deadline"].is_string());
+    place.run(&["submit", "sync", "--unique", "a", "--key", "b"]).refused("usage", 2);
+}

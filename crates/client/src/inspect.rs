@@ -1,0 +1,92 @@
+//! What a client can learn about an execution: its attempts, its history, and why it stands where it stands.
+
+use crate::{Client, Result};
+use onward_core::record::{Active, AttemptEnd, AttemptKind, State, Transition};
+use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
+
+/// One run of an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptDescription {
+    /// Counts from 1 without gaps.
+    pub number: u32,
+    /// Why it was made.
+    pub kind: AttemptKind,
+    /// Who runs it, or ran it last.
+    pub worker: WorkerName,
+    /// When it was first claimed.
+    pub started_at: Millis,
+    /// When it ended; absent while it runs or is paused.
+    pub ended_at: Option<Millis>,
+    /// How long it ran before its last pause or its end, without pauses.
+    pub ran: Span,
+    /// How it ended; absent while it runs or is paused.
+    pub end: Option<AttemptEnd>,
+}
+
+impl AttemptDescription {
+    /// Why it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.end {
+            Some(AttemptEnd::Failed { failure, .. }) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl Client {
+    /// The attempts of an execution, oldest first, with the one that runs now.
+    ///
+    /// # Errors
+    /// A refusal when there is no such execution, or a failure of the store.
+    pub async fn attempts(&self, id: ExecutionId) -> Result<Vec<AttemptDescription>> {
+        let execution = self.existing(id).await?;
+        let ended = self.engine().attempts(&execution).await?;
+        let mut attempts: Vec<_> = ended
+            .into_iter()
+            .map(|attempt| AttemptDescription {
+                number: attempt.index + 1,
+                kind: attempt.kind,
+                worker: attempt.worker,
+                started_at: attempt.started_at,
+                ended_at: Some(attempt.ended_at),
+                ran: attempt.ran,
+                end: Some(attempt.end),
+            })
+            .collect();
+        let begun = match &execution.state {
+            State::Active(Active { lease, attempt, .. }) => Some((attempt, &lease.worker)),
+            State::Waiting(waiting) => waiting.next.paused().map(|paused| (&paused.attempt, &paused.worker)),
+            State::Finished(_) => None,
+        };
+        attempts.extend(begun.map(|(attempt, worker)| AttemptDescription {
+            number: attempt.index + 1,
+            kind: attempt.kind,
+            worker: worker.clone(),
+            started_at: attempt.started_at,
+            ended_at: None,
+            ran: attempt.ran,
+            end: None,
+        }));
+        Ok(attempts)
+    }
+
+    /// Everything that happened to an execution, oldest first.
+    ///
+    /// # Errors
+    /// A refusal when there is no such execution, or a failure of the store.
+    pub async fn history(&self, id: ExecutionId) -> Result<Vec<Transition>> {
+        let execution = self.existing(id).await?;
+        Ok(self.engine().history(&execution).await?)
+    }
+
+    /// Why an execution stands where it stands, and what would move it on.
+    ///
+    /// # Errors
+    /// A refusal when there is no such execution, or a failure of the store.
+    pub async fn why(&self, id: ExecutionId) -> Result<Explanation> {
+        let execution = self.existing(id).await?;
+        Ok(self.engine().why(&execution).await?)
+    }
+}

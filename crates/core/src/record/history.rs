@@ -1,0 +1,24 @@
+//! What an execution went through: the newest transitions in its record, the older ones in pages beside it.
+
+use super::Format;
+use crate::{Millis, What};
+use serde::{Deserialize, Serialize};
+
+/// Something that happened to an execution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub what: What,
+}
+
+/// A full page of transitions, oldest first; it never changes again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryPage {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// What happened, oldest first.
+    pub transitions: Vec<Transition>,
+}

@@ -1,0 +1,222 @@
+//! Why an execution stands where it stands, and what would move it: the rules' own view, told to people and programs.
+
+use crate::record::{
+    AttemptKind, Cancellation, Execution, LaneSettings, LaneState, Outcome, PublicState, Readiness, State, StopRequest,
+    WhyDelayed,
+};
+use crate::{Class, Failure, Lane, Millis, WorkerName};
+use serde::Serialize;
+use std::fmt;
+
+/// Where an execution stands, what holds it there, and what would move it on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// Where it stands.
+    pub state: PublicState,
+    /// What holds it there.
+    pub because: Because,
+    /// What would move it on, the likeliest first.
+    pub until: Vec<Release>,
+}
+
+/// What holds an execution where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Because {
+    /// It is ready, and no worker has taken it yet.
+    WaitingForWorker {
+        /// Since when.
+        since: Millis,
+        /// Where it queues.
+        lane: Lane,
+        /// What the worker must be able to do.
+        requires: Class,
+        /// What the worker will start.
+        next: AttemptKind,
+    },
+    /// It is ready, and its lane lets nobody claim.
+    LanePaused {
+        /// The lane.
+        lane: Lane,
+    },
+    /// It waits for a time.
+    Delayed {
+        /// Which.
+        at: Millis,
+        /// Who chose it.
+        chosen_by: WhyDelayed,
+        /// What follows then.
+        next: AttemptKind,
+    },
+    /// Its time has come, and its partition's home has not looked yet.
+    Due {
+        /// When its time came.
+        at: Millis,
+    },
+    /// A worker runs it.
+    Running {
+        /// Who.
+        worker: WorkerName,
+        /// Which attempt, from 1 on.
+        attempt: u32,
+        /// Since when.
+        since: Millis,
+        /// Somebody asked it to stop.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stop: Option<StopRequest>,
+    },
+    /// It has ended.
+    Ended {
+        /// How.
+        outcome: Outcome,
+        /// When.
+        at: Millis,
+        /// Why, when it failed or expired.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+        /// By whom, when it was cancelled.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cancelled: Option<Cancellation>,
+    },
+}
+
+/// Something that would move an execution on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Release {
+    /// A worker of the lane that can do this claims it.
+    Claim {
+        /// The lane.
+        lane: Lane,
+        /// What the worker must be able to do.
+        requires: Class,
+    },
+    /// Somebody opens the lane.
+    LaneOpened {
+        /// The lane.
+        lane: Lane,
+    },
+    /// Its time comes.
+    TimeComes {
+        /// When.
+        at: Millis,
+    },
+    /// An operator runs it now.
+    RunNow,
+    /// Its worker reports an end, or gives it back.
+    WorkerReports {
+        /// Who.
+        worker: WorkerName,
+    },
+    /// Its worker's lease runs out.
+    LeaseRunsOut {
+        /// When, unless it is renewed.
+        at: Millis,
+    },
+    /// The attempt has run for too long.
+    AttemptTimesOut {
+        /// When.
+        at: Millis,
+    },
+    /// It is cancelled because it did not stop by itself.
+    Cancelled {
+        /// When.
+        at: Millis,
+    },
+    /// Its deadline passes.
+    DeadlinePasses {
+        /// When.
+        at: Millis,
+    },
+    /// An operator replays it.
+    Replay,
+    /// Its retention is over and it is removed.
+    RetentionEnds {
+        /// When.
+        at: Millis,
+    },
+}
+
+/// Explains an execution from its record and its lane's settings in its partition.
+#[must_use]
+pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanation {
+    let (because, mut until) = match &execution.state {
+        State::Waiting(waiting) => match waiting.readiness {
+            Readiness::Ready { since } => ready(execution, lane, since, waiting.next.kind()),
+            Readiness::Delayed { until, .. } if until <= now => (Because::Due { at: until }, Vec::new()),
+            Readiness::Delayed { until, why } => (
+                Because::Delayed { at: until, chosen_by: why, next: waiting.next.kind() },
+                vec![Release::TimeComes { at: until }, Release::RunNow],
+            ),
+        },
+        State::Active(active) => {
+            let worker = active.lease.worker.clone();
+            let mut until = vec![
+                Release::WorkerReports { worker: worker.clone() },
+                Release::LeaseRunsOut { at: active.lease.expires_at },
+            ];
+            until.extend(execution.times_out_at(active).map(|at| Release::AttemptTimesOut { at }));
+            until.extend(active.stop.as_ref().map(|stop| Release::Cancelled { at: stop.until }));
+            let (attempt, since) = (active.attempt.index + 1, active.attempt.running_since());
+            (Because::Running { worker, attempt, since, stop: active.stop.clone() }, until)
+        }
+        State::Finished(finished) => (
+            Because::Ended {
+                outcome: finished.outcome,
+                at: finished.at,
+                failure: finished.failure.clone(),
+                cancelled: finished.cancelled.clone(),
+            },
+            vec![Release::Replay, Release::RetentionEnds { at: finished.at + execution.policy.retention() }],
+        ),
+    };
+    if !matches!(execution.state, State::Finished(_)) {
+        until.extend(execution.deadline.map(|at| Release::DeadlinePasses { at }));
+    }
+    Explanation { state: execution.public_state(), because, until }
+}
+
+fn ready(execution: &Execution, lane: &LaneSettings, since: Millis, next: AttemptKind) -> (Because, Vec<Release>) {
+    let (name, requires) = (execution.lane.clone(), execution.requires.clone());
+    if lane.state == LaneState::Paused {
+        return (Because::LanePaused { lane: name.clone() }, vec![Release::LaneOpened { lane: name }]);
+    }
+    let release = Release::Claim { lane: name.clone(), requires: requires.clone() };
+    (Because::WaitingForWorker { since, lane: name, requires, next }, vec![release])
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WaitingForWorker { lane, requires, next, .. } => {
+                write!(f, "it is ready in lane {lane} and no worker has taken it ({} attempt)", next.as_str())?;
+                if requires.is_empty() { Ok(()) } else { write!(f, "; it requires {}", requires.name()) }
+            }
+            Self::LanePaused { lane } => write!(f, "lane {lane} is paused"),
+            Self::Delayed { chosen_by, .. } => f.write_str(match chosen_by {
+                WhyDelayed::Submitted => "it was submitted for a later time",
+                WhyDelayed::Retry => "its last attempt failed and it pauses before the next",
+                WhyDelayed::Reclaim => "it lost several workers in a row and pauses before the next attempt",
+                WhyDelayed::Worker => "its worker put it off and goes on later",
+                WhyDelayed::Operator => "an operator chose a later time",
+            }),
+            Self::Due { .. } => f.write_str("its time has come and is about to be noticed"),
+            Self::Running { worker, attempt, stop: None, .. } => {
+                write!(f, "worker {worker} runs attempt {attempt}")
+            }
+            Self::Running { worker, attempt, .. } => {
+                write!(f, "worker {worker} runs attempt {attempt} and was asked to stop")
+            }
+            Self::Ended { outcome, failure, cancelled, .. } => {
+                write!(f, "it has ended: {}", outcome.public().as_str())?;
+                if let Some(failure) = failure {
+                    write!(f, " ({}: {})", failure.category.as_str(), failure.message)?;
+                }
+                match cancelled {
+                    Some(by) if !by.reason.is_empty() => write!(f, " ({})", by.reason),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
