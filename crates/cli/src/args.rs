@@ -65,6 +65,14 @@ const TAG_EXAMPLES: &str = "\
 Example:
   onward tag x-0192f0c8-0000-7000-8000-000000000001-17 --set customer=42 --remove draft";
 
+const EVENTS_EXAMPLES: &str = "\
+With --json each line is one event with its cursor; --after CURSOR goes on behind it.
+
+Examples:
+  onward events --execution x-0192f0c8-0000-7000-8000-000000000001-17
+  onward events --follow --endings
+  onward --json events --what lease_expired --what lease_revoked";
+
 const LANE_EXAMPLES: &str = "\
 Examples:
   onward lane ls
@@ -158,6 +166,9 @@ pub(crate) enum Command {
     Revoke(ReasonArgs),
     /// Remove an execution that has ended, with all that belongs to it.
     Purge(PurgeArgs),
+    /// Show what happened, and follow what happens.
+    #[command(after_help = EVENTS_EXAMPLES)]
+    Events(EventsArgs),
     /// Show and change what lanes let through.
     #[command(after_help = LANE_EXAMPLES)]
     Lane(LaneArgs),
@@ -290,6 +301,31 @@ pub(crate) struct TagArgs {
 pub(crate) struct PurgeArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventsArgs {
+    /// Whose events.
+    #[arg(long, default_value = "default")]
+    pub(crate) namespace: String,
+    /// Wait for more instead of ending with the newest one.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Only those behind this cursor; from the oldest one on unless given.
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) after: Option<String>,
+    /// Only of this lane.
+    #[arg(long)]
+    pub(crate) lane: Option<String>,
+    /// Only of this execution.
+    #[arg(long, value_name = "ID")]
+    pub(crate) execution: Option<String>,
+    /// Only events of this name, such as claimed or lease_expired; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) what: Vec<String>,
+    /// Only those that end an execution.
+    #[arg(long)]
+    pub(crate) endings: bool,
 }
 
 #[derive(Debug, Args)]

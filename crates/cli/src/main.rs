@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod churn;
 mod demo;
+mod events;
 mod get;
 mod lane;
 mod look;
@@ -78,6 +79,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Tag(args) => operate::run(Order::tag(args)?, &store, json).await,
         Command::Revoke(args) => operate::run(Order::revoke(args), &store, json).await,
         Command::Purge(args) => operate::run(Order::purge(args), &store, json).await,
+        Command::Events(args) => events::run(args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;

@@ -2,20 +2,28 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tracing_subscriber::EnvFilter;
 
 /// Why something could not be printed, the first time it happened.
 static LOST: OnceLock<String> = OnceLock::new();
+static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Prints a text and a line end. A reader that has gone away is no reason to fail, and anything else is one.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => CLOSED.store(true, Ordering::Relaxed),
+        Err(error) => {
             LOST.get_or_init(|| error.to_string());
         }
-        _ => {}
+        Ok(()) => {}
     }
+}
+
+/// Whether the reader has gone away, so that there is no point in printing more.
+pub(crate) fn closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
 }
 
 /// Why a part of the answer could not be printed, if so.

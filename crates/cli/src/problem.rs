@@ -39,6 +39,8 @@ pub(crate) enum Problem {
     Tag(String),
     #[error("--state: {0:?} is not a state")]
     State(String),
+    #[error("--what: {0:?} is not the name of an event")]
+    Event(String),
     #[error("--input: {place} cannot be read: {why}")]
     InputUnreadable { place: String, why: String },
     #[error("there is no store at {0}")]
@@ -75,6 +77,7 @@ impl Problem {
             Self::Time { .. } => "invalid_time",
             Self::Tag(_) => "invalid_tag",
             Self::State(_) => "invalid_state",
+            Self::Event(_) => "invalid_event",
             Self::InputUnreadable { .. } => "input_unreadable",
             Self::StoreMissing(_) => "store_missing",
             Self::DemoBroken(_) => "demo_broken",
@@ -91,6 +94,7 @@ impl Problem {
             Self::Time { .. } => "write for instance 2030-01-01T09:00:00Z or 2030-01-01T09:00:00+01:00",
             Self::Tag(_) => "write for instance customer=42",
             Self::State(_) => "choose waiting, delayed, active, completed, failed, cancelled or expired",
+            Self::Event(_) => "choose for instance submitted, claimed, completed, cancelled or lease_expired",
             Self::InputUnreadable { .. } => {
                 "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"
             }

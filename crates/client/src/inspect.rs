@@ -3,6 +3,7 @@
 use crate::{Client, Result};
 use onward_core::record::{Active, AttemptEnd, AttemptKind, State, Transition};
 use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
+use onward_engine::{EventFilter, Subscription};
 
 /// One run of an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,26 @@ impl Client {
     pub async fn history(&self, id: ExecutionId) -> Result<Vec<Transition>> {
         let execution = self.existing(id).await?;
         Ok(self.engine().history(&execution).await?)
+    }
+
+    /// Reads the events of this namespace behind a cursor, or from the oldest one on, and waits for more. The filter's
+    /// namespace is this client's.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), onward::Error> {
+    /// # let client = onward::Client::open("memory:").await?;
+    /// use onward::engine::{EventFilter, Told};
+    /// client.submit("greet", "Ada").await?;
+    /// let mut events = client.events(EventFilter::default(), None);
+    /// if let Some(Told::Event { event, cursor }) = events.next().await? {
+    ///     println!("{} {:?}; go on after {cursor}", event.what.name(), event.execution);
+    /// }
+    /// # client.shutdown().await }
+    /// ```
+    #[must_use]
+    pub fn events(&self, filter: EventFilter, cursor: Option<String>) -> Subscription {
+        let filter = EventFilter { namespace: Some(self.namespace().clone()), ..filter };
+        self.engine().subscribe(filter, cursor)
     }
 
     /// Why an execution stands where it stands, and what would move it on.

@@ -184,6 +184,29 @@ pub enum LeaseEvent {
 }
 
 impl What {
+    /// Every name that [`What::name`] answers.
+    pub const NAMES: [&'static str; 19] = [
+        "submitted",
+        "ready",
+        "claimed",
+        "delayed",
+        "completed",
+        "attempt_failed",
+        "lease_expired",
+        "returned",
+        "lease_revoked",
+        "timed_out",
+        "expired",
+        "stop_requested",
+        "cancelled",
+        "rescheduled",
+        "priority_changed",
+        "tags_changed",
+        "replayed",
+        "purged",
+        "lane_changed",
+    ];
+
     /// The stable word for it.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -146,3 +146,9 @@ pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;
 pub const HISTORY_PAGE: usize = 32;
 /// Records that one step of a purge removes.
 pub const PURGE_PIECE: u32 = 64;
+/// How long events can be read unless chosen otherwise.
+pub const EVENT_RETENTION_DEFAULT: Span = Span::days(7);
+/// How often old events are looked for at most and at least, however long they are kept.
+pub const TRIM_EVERY_MIN: Span = Span::seconds(1);
+/// See above.
+pub const TRIM_EVERY_MAX: Span = Span::minutes(10);

@@ -14,6 +14,7 @@ mod clockwork;
 mod collect;
 mod engine;
 mod error;
+mod feed;
 mod gather;
 mod hints;
 mod inspect;
@@ -37,6 +38,7 @@ mod workers;
 
 pub use engine::Engine;
 pub use error::Error;
+pub use feed::{EventFilter, Subscription, Told};
 pub use lanes::LaneListing;
 pub use metrics::MetricsSnapshot;
 pub use options::{Options, Rules, Scope};

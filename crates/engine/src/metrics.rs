@@ -57,6 +57,8 @@ counters! {
     stop_grace,
     /// Steps in which ended executions were removed after their retention.
     retention_trimmer,
+    /// Steps in which old events were removed.
+    events_trimmed,
     /// Idempotency keys forgotten.
     idempotency_expiry,
     /// Due commands that failed.

@@ -2,7 +2,7 @@
 
 use crate::clock::{Chance, Clock, SystemClock};
 use onward_core::record::Execution;
-use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View};
+use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View, limits};
 use std::sync::Arc;
 
 /// The rules an engine runs. There is one set; a simulation swaps it to prove that it would notice a broken one.
@@ -23,6 +23,8 @@ pub struct Options {
     pub cache_records: usize,
     /// Bytes cached for each partition, in each of two generations.
     pub cache_bytes: usize,
+    /// How long events can be read before the home of the store removes them.
+    pub event_retention: Span,
     /// Restricts the background work of this process.
     pub scope: Option<Scope>,
     /// The rules.
@@ -38,6 +40,7 @@ impl Default for Options {
             sweep_every: Span::seconds(10),
             cache_records: 256,
             cache_bytes: 256 * 1024,
+            event_retention: limits::EVENT_RETENTION_DEFAULT,
             scope: None,
             rules: onward_core::apply,
         }

@@ -226,6 +226,7 @@ impl Partition {
         self.shared.metrics.commands.add(flight.steps.len() as u64);
         hints::count_duties(&self.shared, &flight.steps, &flight.changes);
         hints::learn(&self.shared, self.id, &flight.changes);
+        self.shared.fed.notify_waiters();
         self.notice_paused_lanes(&flight);
         for Step { task, result, .. } in flight.steps {
             reply(&self.shared, task, result);

@@ -30,6 +30,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 }
 
 async fn look(shared: &Shared) {
+    shared.fed.notify_waiters();
     claims::look_again(shared, false).await;
     clockwork::read_near(shared).await;
 }

@@ -3,7 +3,8 @@
 //! Positions count up by one over the whole store and the newest event is never trimmed, so a hole between a cursor
 //! and the end of a page is exactly an event that was trimmed unread.
 
-use crate::{Cursor, Event, FeedPage, Result, check};
+use crate::{Cursor, Event, FeedPage, Partition, Result, check};
+use bytes::Bytes;
 
 /// The position a cursor stands at; the start is before the first.
 pub(crate) fn position(cursor: &Cursor) -> Result<u64> {
@@ -12,6 +13,11 @@ pub(crate) fn position(cursor: &Cursor) -> Result<u64> {
         return Ok(0);
     }
     text.parse().map_err(|_| check::foreign_cursor(text))
+}
+
+/// An event at a position.
+pub(crate) fn event(partition: Partition, position: u64, body: Bytes) -> Event {
+    Event { partition, position, body, cursor: Cursor::from_text(position.to_string()) }
 }
 
 /// The page that starts behind `start`, where `newest` is the highest position of the store.

@@ -117,6 +117,8 @@ pub struct Event {
     pub position: u64,
     /// What it says.
     pub body: Bytes,
+    /// Where a reader goes on that has dealt with this one and with all before it in its page.
+    pub cursor: Cursor,
 }
 
 /// A bounded part of the feeds.

@@ -97,3 +97,21 @@ fn keys_deadlines_and_policies_can_be_typed() {
     assert!(found["deadline"].is_string());
     place.run(&["submit", "sync", "--unique", "a", "--key", "b"]).refused("usage", 2);
 }
+
+#[test]
+fn events_are_shown_filtered_resumed_and_followed() {
+    let place = Place::new();
+    let id = place.submit(&["send"]);
+    let follower = place.start(&["events", "--follow", "--endings"]);
+    place.json(&["cancel", &id]);
+    assert!(follower.says("20").contains("cancelled"), "it is told as it happens");
+    let lines: Vec<serde_json::Value> =
+        place.run(&["--json", "events"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    let behind = lines[0]["cursor"].as_str().unwrap();
+    let rest = place.run(&["--json", "events", "--after", behind]).out;
+    assert_eq!(serde_json::from_str::<serde_json::Value>(rest.trim()).unwrap(), lines[1]);
+    assert_eq!(place.run(&["events", "--what", "submitted", "--execution", &id]).out.lines().count(), 1);
+    place.run(&["events", "--what", "sumbitted"]).refused("invalid_event", 2);
+    place.run(&["events", "--after", "yesterday"]).refused("store_misused", 5);
+}

@@ -1,5 +1,6 @@
 //! End-to-end scenarios of the engine, each run on every store.
 
+mod events;
 mod kit;
 mod lanes;
 mod leases;
@@ -48,6 +49,9 @@ on_every_store! {
     lanes::a_paused_lane_keeps_its_work_and_an_opened_one_gives_it_out,
     lanes::a_draining_lane_takes_no_submissions,
     lanes::a_poisoned_message_is_set_aside_and_its_pair_moves_on,
+    events::a_reader_that_dies_again_and_again_sees_every_event_once,
+    events::a_reader_gets_what_it_asked_for_and_waits_for_more,
+    events::old_events_and_ended_work_go,
     processes::two_engines_share_a_store,
     processes::contended_keys_are_resolved_by_versions,
 }

@@ -42,6 +42,10 @@ pub async fn events_come_in_order_and_resume(subject: &impl Subject) {
         assert_eq!(bodies(&seen, Partition(2)), ["a"], "pages of {limit}");
         end = cursor;
     }
+    for (at, event) in whole.iter().enumerate() {
+        let (rest, _) = read_on(&*store, &event.cursor, 10).await;
+        assert_eq!(rest, whole[at + 1..], "a reader goes on behind any event");
+    }
     emit(&*store, Partition(3), &["later"]).await;
     let (seen, _) = read_on(&*store, &Cursor::from_text(end.as_str()), 10).await;
     assert_eq!((seen.len(), bodies(&seen, Partition(3))), (1, vec!["later"]));

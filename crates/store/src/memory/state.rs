@@ -2,9 +2,9 @@
 
 use crate::check::{self, Plan};
 use crate::cost::{self, Cost};
-use crate::feed::{feed_page, position};
+use crate::feed::{event, feed_page, position};
 use crate::{
-    Count, Cursor, Direction, Event, FeedPage, Found, IndexName, Key, LogEntry, Millis, Outcome, Page, Partition,
+    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Outcome, Page, Partition,
     Partitions, Range, Record, Result, Trim,
 };
 use bytes::Bytes;
@@ -187,17 +187,8 @@ impl State {
 
     pub(super) fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
         let start = position(after)?;
-        let events: Vec<Event> = self
-            .held
-            .feed
-            .range((Bound::Excluded(start), Bound::Unbounded))
-            .take(limit)
-            .map(|(position, (partition, body))| Event {
-                partition: *partition,
-                position: *position,
-                body: body.clone(),
-            })
-            .collect();
+        let behind = self.held.feed.range((Bound::Excluded(start), Bound::Unbounded)).take(limit);
+        let events = behind.map(|(position, (partition, body))| event(*partition, *position, body.clone())).collect();
         Ok(feed_page(start, events, self.newest()))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::fault::reading;
 use super::value::{body, entries_from_text, rank_from_sql, rank_to_sql, version};
-use crate::feed::{feed_page, position};
+use crate::feed::{event, feed_page, position};
 use crate::{
-    Count, Cursor, Direction, Event, FeedPage, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions,
+    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions,
     Range, Record, Result, check,
 };
 use rusqlite::types::{ToSqlOutput, Value};
@@ -229,7 +229,7 @@ pub(super) fn read_feed(conn: &Connection, after: &Cursor, limit: usize) -> Resu
         while let Some(row) = rows.next().map_err(reading)? {
             let partition = Partition(row.get(1).map_err(reading)?);
             let body = body(row.get_ref(2).map_err(reading)?)?;
-            events.push(Event { partition, position: unsigned(row, 0)?, body });
+            events.push(event(partition, unsigned(row, 0)?, body));
         }
         let newest = match events.last() {
             Some(last) => last.position,

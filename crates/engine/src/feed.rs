@@ -1,0 +1,180 @@
+//! Events as readers see them: filtered, in order for each execution, from any point on, and waited for.
+
+use crate::shared::Shared;
+use crate::{Engine, Error};
+use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, codec, limits};
+use onward_store::{Batch, Cursor, Home, Partition, Trim, Version};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Events read from the store at once.
+const PAGE: usize = 500;
+
+/// Which events a reader wants; what is absent does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Only of this namespace.
+    pub namespace: Option<Namespace>,
+    /// Only of this lane.
+    pub lane: Option<Lane>,
+    /// Only of this execution.
+    pub execution: Option<ExecutionId>,
+    /// Only these, by their names; all when empty.
+    pub names: BTreeSet<String>,
+    /// Only those that end an execution.
+    pub endings: bool,
+}
+
+impl EventFilter {
+    /// Whether an event is wanted.
+    #[must_use]
+    pub fn lets_through(&self, event: &Event) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| *namespace == event.namespace)
+            && self.lane.as_ref().is_none_or(|lane| *lane == event.lane)
+            && self.execution.is_none_or(|execution| Some(execution) == event.execution)
+            && (self.names.is_empty() || self.names.contains(event.what.name()))
+            && (!self.endings || event.what.outcome().is_some())
+    }
+}
+
+/// What a reader is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// Something happened.
+    Event {
+        /// What.
+        event: Event,
+        /// Where to go on after it; a reader that keeps this with its own work sees every event once.
+        cursor: String,
+    },
+    /// Events before the next one were removed before this reader came.
+    Gap,
+}
+
+/// Reads events from a point on and waits for more.
+#[derive(Debug)]
+pub struct Subscription {
+    shared: Arc<Shared>,
+    filter: EventFilter,
+    cursor: Cursor,
+    read: VecDeque<Told>,
+}
+
+impl Engine {
+    /// Reads events behind a cursor, or from the oldest one on; see [`Subscription::next`].
+    #[must_use]
+    pub fn subscribe(&self, filter: EventFilter, cursor: Option<String>) -> Subscription {
+        let cursor = cursor.map_or_else(Cursor::start, Cursor::from_text);
+        Subscription { shared: self.shared.clone(), filter, cursor, read: VecDeque::new() }
+    }
+}
+
+impl Subscription {
+    /// The next event, as soon as there is one; nothing when the engine stops.
+    ///
+    /// # Errors
+    /// A failure of the store. The next call goes on where this one failed.
+    pub async fn next(&mut self) -> Result<Option<Told>, Error> {
+        loop {
+            // Whoever commits after this line is heard, so nothing can fall between reading and waiting.
+            let shared = self.shared.clone();
+            let fed = shared.fed.notified();
+            if let Some(told) = self.next_now().await? {
+                return Ok(Some(told));
+            }
+            if self.shared.is_stopping() {
+                return Ok(None);
+            }
+            let heal = self.shared.clock.sleep(self.shared.options.sweep_every);
+            tokio::select! { biased; () = fed => {}, () = self.shared.stopped() => {}, () = heal => {} }
+        }
+    }
+
+    /// The next event if there is one already.
+    ///
+    /// # Errors
+    /// A failure of the store, or a cursor that the store did not make.
+    pub async fn next_now(&mut self) -> Result<Option<Told>, Error> {
+        loop {
+            if let Some(told) = self.read.pop_front() {
+                return Ok(Some(told));
+            }
+            let page = self.shared.store.read_feed(&self.cursor, PAGE).await?;
+            let end = page.events.is_empty();
+            if page.gap {
+                self.read.push_back(Told::Gap);
+            }
+            for found in page.events {
+                // What a newer version wrote is passed over: this one could not say what it means.
+                let Some(event) = codec::decode_event(&found.body) else { continue };
+                if self.filter.lets_through(&event) {
+                    self.read.push_back(Told::Event { event, cursor: found.cursor.as_str().to_owned() });
+                }
+            }
+            self.cursor = page.cursor;
+            if end && self.read.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Where this reader stands: everything before was told or did not pass the filter.
+    #[must_use]
+    pub fn cursor(&self) -> Option<String> {
+        self.read.is_empty().then(|| self.cursor.as_str().to_owned())
+    }
+}
+
+/// Removes events that are older than their retention, for as long as this process is the store's home.
+pub(crate) async fn trim(shared: Arc<Shared>) {
+    loop {
+        let retention = shared.options.event_retention;
+        let pause = onward_core::Span((retention.0 / 8).clamp(limits::TRIM_EVERY_MIN.0, limits::TRIM_EVERY_MAX.0));
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            () = shared.clock.sleep(shared.chance.jittered(pause)) => {}
+        }
+        if *shared.store.home().borrow() == Home::Nowhere {
+            continue;
+        }
+        if let Err(error) = trim_once(&shared, shared.time.now() - retention).await {
+            tracing::warn!(%error, "old events could not be removed; trying again later");
+        }
+    }
+}
+
+/// Removes events from before a time.
+async fn trim_once(shared: &Shared, before: Millis) -> Result<(), Error> {
+    let mut cursor = Cursor::start();
+    loop {
+        let page = shared.store.read_feed(&cursor, PAGE).await?;
+        let mut old: BTreeMap<Partition, u64> = BTreeMap::new();
+        let mut reached = page.events.is_empty();
+        for found in &page.events {
+            match codec::decode_event(&found.body) {
+                Some(event) if event.at >= before => reached = true,
+                _ if reached => {}
+                _ => {
+                    old.insert(found.partition, found.position);
+                }
+            }
+        }
+        let batches: Vec<Batch> = old
+            .into_iter()
+            .map(|(partition, through)| {
+                let mut batch = Batch::new(partition, Version(shared.chance.id()));
+                batch.trim.push(Trim::Feed { through });
+                batch
+            })
+            .collect();
+        if !batches.is_empty() {
+            shared.metrics.events_trimmed.add(1);
+            shared.store.commit(batches).await?;
+        }
+        if reached {
+            return Ok(());
+        }
+        cursor = page.cursor;
+    }
+}
