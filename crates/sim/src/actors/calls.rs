@@ -2,8 +2,10 @@
 
 use crate::dice::Dice;
 use crate::world::{Running, Said, World};
-use onward_core::record::LaneSettings;
-use onward_core::{AfterFailure, Claimed, CommandId, Failure, Fence, Lane, Namespace, Payload, Span, Submitted};
+use onward_core::record::LaneState;
+use onward_core::{
+    AfterFailure, Claimed, CommandId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Span, Submitted,
+};
 use onward_engine::{Error, NewExecution, SubmitIds, Wants};
 use std::fmt;
 use std::future::Future;
@@ -164,14 +166,15 @@ impl Caller {
         process: &Running,
         namespace: &Namespace,
         lane: &Lane,
-        settings: LaneSettings,
+        state: LaneState,
     ) -> Heard<u64> {
         let hub = self.world.hub.clone();
         let begin = hub.now();
         let since = hub.check(|checker| checker.since(begin));
         let hurry = self.hurry();
-        self.say(process, format_args!("set lane {namespace}/{lane} {:?}", settings.state));
-        let heard = self.hear(process, hurry, process.engine.set_lane(namespace, lane, settings)).await;
+        self.say(process, format_args!("set lane {namespace}/{lane} {state:?}"));
+        let change = LaneChange { state: Some(state), ..LaneChange::default() };
+        let heard = self.hear(process, hurry, process.engine.set_lane(namespace, lane, change)).await;
         if let Some(answer) = &heard {
             hub.check(|checker| checker.lane_set(since, namespace, lane, answer));
         }

@@ -2,7 +2,7 @@
 
 use super::calls::{Caller, Heard};
 use crate::world::Running;
-use onward_core::{Claimed, Fence, Millis, Payload, Span, Submitted};
+use onward_core::{Claimed, Fence, Payload, Renewed, Span, Submitted};
 use onward_engine::{Error, NewExecution, Wants};
 
 /// The answers to a completion and to the claim that came with it.
@@ -34,7 +34,7 @@ impl Caller {
         process: &Running,
         fences: &[Fence],
         ttl: Span,
-    ) -> Heard<Vec<Result<Millis, Error>>> {
+    ) -> Heard<Vec<Result<Renewed, Error>>> {
         let hub = self.world.hub.clone();
         let begin = hub.now();
         let since = hub.check(|checker| checker.since(begin));

@@ -4,7 +4,7 @@ use super::Caller;
 use crate::clock::sleep;
 use crate::world::World;
 use onward_core::Span;
-use onward_core::record::{LaneSettings, LaneState};
+use onward_core::record::LaneState;
 use std::sync::Arc;
 
 /// Somebody who changes lanes.
@@ -34,7 +34,7 @@ impl Operator {
             _ => LaneState::Open,
         };
         let Some(process) = self.0.world.any(&mut self.0.dice) else { return };
-        self.0.set_lane(&process, namespace, lane, LaneSettings { state }).await;
+        self.0.set_lane(&process, namespace, lane, state).await;
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn open_all(world: &Arc<World>, mut caller: Caller) {
                     sleep(Span(500)).await;
                     continue;
                 };
-                let answer = caller.set_lane(&process, namespace, lane, LaneSettings::default()).await;
+                let answer = caller.set_lane(&process, namespace, lane, LaneState::Open).await;
                 opened = matches!(answer, Some(Ok(_)));
                 if opened {
                     break;

@@ -119,7 +119,7 @@ impl Submitter {
             new.tags
                 .insert(TagKey::parse("team").ok()?, TagValue::parse(["red", "blue"][dice.below(2) as usize]).ok()?);
         }
-        new.policy = Policy { retry: retry(dice.below(8)), dedup_window: None };
+        new.policy = Policy { retry: Some(retry(dice.below(8))), ..Policy::default() };
         if dice.percent(25) {
             let key = dice.below(KEYS);
             return self.keyed(new, key);

@@ -6,7 +6,7 @@ use super::{Checker, Stage};
 use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{
     AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, Millis, Namespace, Payload, PayloadSlot,
-    Rejection, WorkerName,
+    Rejection, Renewed, WorkerName,
 };
 use onward_engine::{Error, Wants};
 use onward_store::ErrorKind;
@@ -99,9 +99,9 @@ impl Checker {
     }
 
     /// A renewal was answered.
-    pub(crate) fn renewed(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<Millis, Error>) {
+    pub(crate) fn renewed(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<Renewed, Error>) {
         match answer {
-            Ok(until) => {
+            Ok(Renewed { expires_at: until, .. }) => {
                 let written = self.executions.stages(fence.execution, since.seq).into_iter().any(
                     |stage| matches!(stage, Stage::Active(holding) if holding.lease == Some((fence.lease, *until))),
                 );

@@ -156,7 +156,7 @@ impl Executions {
 
     /// What an event says beyond the stage it leads to.
     fn event(&mut self, execution: &Execution, what: &What) -> Result<(), String> {
-        let What::Claimed { attempt, epoch, worker } = what else { return Ok(()) };
+        let What::Claimed { attempt, epoch, worker, .. } = what else { return Ok(()) };
         let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
         if *epoch <= life.epoch {
             return Err(format!("epoch {epoch} was given out after epoch {}", life.epoch));
@@ -213,7 +213,9 @@ impl Executions {
         if execution.result.is_some() != succeeded {
             return Err("it has a result without success, or success without a result".to_owned());
         }
-        if execution.retries > execution.policy.retry.max_retries || execution.reclaims > limits::RECLAIMS_MAX {
+        if execution.retries > execution.policy.retry().max_retries
+            || execution.reclaims > execution.policy.max_reclaims()
+        {
             return Err("it was tried more often than allowed".to_owned());
         }
         let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));

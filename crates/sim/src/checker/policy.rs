@@ -4,7 +4,7 @@
 //! Like the stages this is a second statement of the rules, and shares no code with them.
 
 use onward_core::record::Execution;
-use onward_core::{Backoff, Category, Event, Millis, Span, What, limits};
+use onward_core::{Backoff, Category, Event, Millis, Span, What};
 use std::ops::RangeInclusive;
 
 /// How often an execution was tried again, as its events tell.
@@ -23,7 +23,7 @@ impl Tries {
 
     fn failed(&mut self, policy: &Execution, event: &Event) -> Result<(), String> {
         let What::AttemptFailed { category, retry_at, .. } = &event.what else { return Ok(()) };
-        let retry = &policy.policy.retry;
+        let retry = policy.policy.retry();
         let listed = retry.categories.is_empty() || retry.categories.contains(category);
         let allowed = self.retries < retry.max_retries && listed && *category != Category::permanent();
         let tried = self.retries;
@@ -41,8 +41,8 @@ impl Tries {
     }
 
     /// Another attempt follows a lost lease until there were too many, and from the third in a row on after a pause.
-    fn lost(&mut self, at: Millis, again_at: Option<Millis>) -> Result<(), String> {
-        if (self.reclaims >= limits::RECLAIMS_MAX) != again_at.is_none() {
+    fn lost(&mut self, most: u32, at: Millis, again_at: Option<Millis>) -> Result<(), String> {
+        if (self.reclaims >= most) != again_at.is_none() {
             return Err(format!("after {} lost leases another one led to {again_at:?}", self.reclaims));
         }
         let Some(again_at) = again_at else { return Ok(()) };
@@ -77,7 +77,7 @@ pub(super) fn obeyed(before: &Execution, after: &Execution, events: &[&Event]) -
     for event in events {
         match &event.what {
             What::AttemptFailed { .. } => tries.failed(before, event)?,
-            What::LeaseExpired { again_at, .. } => tries.lost(event.at, *again_at)?,
+            What::LeaseExpired { again_at, .. } => tries.lost(before.policy.max_reclaims(), event.at, *again_at)?,
             What::Completed { .. } => tries.reclaims_in_a_row = 0,
             _ => {}
         }
@@ -109,7 +109,7 @@ mod tests {
     fn only_too_many_lost_leases_are_the_end_and_many_in_a_row_wait() {
         let lost = |reclaims, reclaims_in_a_row, again_at: Option<u64>| {
             let mut tries = Tries { retries: 0, reclaims, reclaims_in_a_row };
-            tries.lost(Millis(5_000), again_at.map(Millis)).is_ok()
+            tries.lost(100, Millis(5_000), again_at.map(Millis)).is_ok()
         };
         for (reclaims, in_a_row, again_at, right) in [
             (0, 0, Some(5_000), true),

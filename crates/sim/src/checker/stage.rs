@@ -60,8 +60,7 @@ impl Stage {
             Self::Ready => PublicState::Waiting,
             Self::Delayed { .. } => PublicState::Delayed,
             Self::Active(_) => PublicState::Active,
-            Self::Finished(Outcome::Success) => PublicState::Completed,
-            Self::Finished(Outcome::Failed) => PublicState::Failed,
+            Self::Finished(outcome) => outcome.public(),
         })
     }
 
@@ -79,7 +78,7 @@ impl Stage {
                 }
                 Ok(Self::Ready)
             }
-            (Self::Ready, What::Claimed { attempt, epoch, worker }) => {
+            (Self::Ready, What::Claimed { attempt, epoch, worker, .. }) => {
                 let worker = worker.clone();
                 Ok(Self::Active(Holding { epoch: *epoch, attempt: *attempt, worker, lease: None }))
             }

@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use crate::hub::Hub;
-use onward_core::record::{AttemptKind, Execution, Readiness, Record, State, Waiting};
+use onward_core::record::{Execution, Next, Readiness, Record, State, Waiting};
 use onward_core::{
     Claim, Command, CommandId, Deliver, ExecutionId, Fence, Key, Millis, Rejection, Reply, Span, Stop, View, When,
     apply, index, limits,
@@ -113,7 +113,7 @@ fn hint_trusted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<R
         let repeats = matches!(&execution.state, State::Active(active) if active.lease.id == claim.lease);
         if !repeats && !matches!(execution.state, State::Waiting(_)) {
             let readiness = Readiness::Ready { since: execution.changed_at };
-            execution.state = State::Waiting(Waiting { readiness, next: AttemptKind::Reclaim });
+            execution.state = State::Waiting(Waiting { readiness, next: Next::Reclaim });
             execution.result = None;
             swap(view, execution);
         }
