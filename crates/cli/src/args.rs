@@ -38,7 +38,7 @@ const LS_EXAMPLES: &str = "\
 Examples:
   onward ls
   onward ls --state failed --kind send-email --limit 100
-  onward ls --before x-0192f0c8-0000-7000-8000-000000000001-17";
+  onward ls --tag customer=42 --since 2030-01-01T00:00:00Z";
 
 const RESULT_EXAMPLES: &str = "\
 Exit code 1 when it ended without a result or has not ended.
@@ -136,9 +136,11 @@ pub(crate) enum Command {
     /// Show one execution.
     #[command(after_help = GET_EXAMPLES)]
     Get(Target),
-    /// List executions, newest first.
+    /// List executions, newest first; waiting work in the order in which it is claimed.
     #[command(after_help = LS_EXAMPLES)]
     Ls(LsArgs),
+    /// Count executions by state; counting stops at 100,000 of each.
+    Count(CountArgs),
     /// Print what an execution ended with, and nothing else.
     #[command(after_help = RESULT_EXAMPLES)]
     Result(Target),
@@ -398,9 +400,25 @@ pub(crate) struct LsArgs {
     /// Only of this kind.
     #[arg(long)]
     pub(crate) kind: Option<String>,
-    /// Only those older than this one, to go on where a listing ended.
-    #[arg(long, value_name = "ID")]
-    pub(crate) before: Option<String>,
+    /// Only with this label.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) tag: Option<String>,
+    /// Only submitted at this time or later, as in 2030-01-01T09:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only submitted before this time.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Go on where a listing ended.
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CountArgs {
+    /// Whose work.
+    #[arg(long, default_value = "default")]
+    pub(crate) namespace: String,
 }
 
 #[derive(Debug, Args)]

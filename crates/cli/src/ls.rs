@@ -1,43 +1,22 @@
-//! `onward ls`: executions of a namespace, newest first, filtered while they are read.
+//! `onward ls` and `onward count`: executions of a namespace that pass a filter, and how many there are.
 
-use crate::args::LsArgs;
+use crate::args::{CountArgs, LsArgs};
 use crate::problem::{Exit, Problem};
-use crate::submit::parse;
+use crate::submit::{parse, tags};
 use crate::{get, output, shape, time};
-use onward::{Client, Description, ExecutionId, Kind, Lane, ListCursor, PublicState, Rejection};
-use serde_json::json;
-
-/// Executions read in one call, and the most that one listing looks at.
-const PAGE: usize = 500;
-const SCAN_MAX: usize = 20_000;
-
-struct Filter {
-    state: Option<PublicState>,
-    lane: Option<Lane>,
-    kind: Option<Kind>,
-}
-
-struct Found {
-    executions: Vec<Description>,
-    scanned: usize,
-    /// The last one that was looked at, when there are more behind it.
-    more_before: Option<ExecutionId>,
-}
+use onward::store::Count;
+use onward::{FindFilter, Found, PublicState};
+use serde_json::{Map, Value, json};
 
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let filter = Filter {
-        state: args.state.as_deref().map(state).transpose()?,
-        lane: args.lane.as_deref().map(parse).transpose()?,
-        kind: args.kind.as_deref().map(parse).transpose()?,
-    };
-    let before: Option<ExecutionId> = args.before.as_deref().map(parse).transpose()?;
+    let filter = filter(args)?;
     let client = get::open(store, &args.namespace).await?;
-    let found = find(&client, &filter, before, usize::from(args.limit)).await;
+    let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await;
     client.shutdown().await?;
     let found = found?;
     if json {
         let executions: Vec<_> = found.executions.iter().map(shape::object).collect();
-        let page = json!({ "executions": executions, "scanned": found.scanned, "more_before": found.more_before });
+        let page = json!({ "executions": executions, "scanned": found.scanned, "next": found.next });
         output::print(&page.to_string());
     } else {
         output::print(&table(&found));
@@ -45,52 +24,48 @@ pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
+/// `onward count`: how many executions there are in each state.
+pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+    let client = get::open(store, &args.namespace).await?;
+    let counts = client.counts().await;
+    client.shutdown().await?;
+    let counts = counts?;
+    let rows = [
+        ("waiting", counts.waiting),
+        ("completed", counts.completed),
+        ("failed", counts.failed),
+        ("cancelled", counts.cancelled),
+        ("expired", counts.expired),
+        ("total", counts.total),
+    ];
+    if json {
+        let object = |count: Count| json!({ "count": count.n, "at_least": count.capped });
+        let counts: Map<String, Value> =
+            rows.iter().map(|(name, count)| ((*name).to_owned(), object(*count))).collect();
+        output::print(&Value::Object(counts).to_string());
+    } else {
+        let said = |count: Count| format!("{}{}", count.n, if count.capped { "+" } else { "" });
+        let mut table = vec![["STATE", "COUNT"].map(str::to_owned)];
+        table.extend(rows.map(|(name, count)| [name.to_owned(), said(count)]));
+        output::print(&shape::table(&table));
+    }
+    Ok(Exit::Success)
+}
+
+fn filter(args: &LsArgs) -> Result<FindFilter, Problem> {
+    let tag = tags(args.tag.as_slice())?.into_iter().next();
+    Ok(FindFilter {
+        state: args.state.as_deref().map(state).transpose()?,
+        lane: args.lane.as_deref().map(parse).transpose()?,
+        kind: args.kind.as_deref().map(parse).transpose()?,
+        tag,
+        created_from: args.since.as_deref().map(|since| time::at("--since", since)).transpose()?,
+        created_until: args.until.as_deref().map(|until| time::at("--until", until)).transpose()?,
+    })
+}
+
 fn state(text: &str) -> Result<PublicState, Problem> {
     PublicState::named(text).ok_or_else(|| Problem::State(text.to_owned()))
-}
-
-async fn find(
-    client: &Client,
-    filter: &Filter,
-    before: Option<ExecutionId>,
-    limit: usize,
-) -> Result<Found, onward::Error> {
-    let mut cursor = match before {
-        None => None,
-        Some(id) => {
-            let last = client.get(id).await?.ok_or(Rejection::ExecutionNotFound(id))?;
-            Some(ListCursor { rank: last.created_at.0, id })
-        }
-    };
-    let mut found = Found { executions: Vec::new(), scanned: 0, more_before: None };
-    loop {
-        let page = client.list(cursor, PAGE).await?;
-        let count = page.executions.len();
-        for (index, execution) in page.executions.into_iter().enumerate() {
-            found.scanned += 1;
-            let id = execution.id;
-            if filter.lets_through(&execution) {
-                found.executions.push(execution);
-            }
-            let is_last = index + 1 == count && page.next.is_none();
-            if (found.executions.len() == limit || found.scanned == SCAN_MAX) && !is_last {
-                found.more_before = Some(id);
-                return Ok(found);
-            }
-        }
-        match page.next {
-            Some(next) => cursor = Some(next),
-            None => return Ok(found),
-        }
-    }
-}
-
-impl Filter {
-    fn lets_through(&self, execution: &Description) -> bool {
-        self.state.is_none_or(|state| state == execution.state)
-            && self.lane.as_ref().is_none_or(|lane| *lane == execution.lane)
-            && self.kind.as_ref().is_none_or(|kind| *kind == execution.kind)
-    }
 }
 
 fn table(found: &Found) -> String {
@@ -107,8 +82,8 @@ fn table(found: &Found) -> String {
     }
     let mut text = shape::table(&rows);
     text.push_str(&format!("{} shown, {} scanned", found.executions.len(), found.scanned));
-    if let Some(id) = found.more_before {
-        text.push_str(&format!("; go on with --before {id}"));
+    if let Some(next) = &found.next {
+        text.push_str(&format!("; go on with --after {next}"));
     }
     text
 }

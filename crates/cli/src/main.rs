@@ -68,6 +68,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Submit(args) => submit::run(args, &store, json).await,
         Command::Get(args) => get::run(&args, &store, json).await,
         Command::Ls(args) => ls::run(&args, &store, json).await,
+        Command::Count(args) => ls::count(&args, &store, json).await,
         Command::Result(target) => look::run(Aspect::Result, &target, &store, json).await,
         Command::Attempts(target) => look::run(Aspect::Attempts, &target, &store, json).await,
         Command::History(target) => look::run(Aspect::History, &target, &store, json).await,

@@ -4,7 +4,8 @@ use crate::options::span;
 use crate::{Address, ClientOptions, Description, Error, ListCursor, Result, Submission, views};
 use onward_core::record::{Execution, LaneState, Outcome, State};
 use onward_core::{
-    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Payload, PayloadSlot, Policy, Rejection, Span, Submitted, limits,
+    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Payload, PayloadSlot, Policy, Rejection, Span,
+    Submitted, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, NewExecution};
@@ -155,7 +156,7 @@ impl Client {
     /// # Errors
     /// A failure of the store.
     pub async fn get(&self, id: ExecutionId) -> Result<Option<Description>> {
-        Ok(self.find(id).await?.map(|execution| Description::of(&execution)))
+        Ok(self.visible(id).await?.map(|execution| Description::of(&execution)))
     }
 
     /// What an execution ended with; nothing before it ends.
@@ -297,17 +298,17 @@ impl Client {
     }
 
     /// An execution, unless it belongs to another namespace: nobody learns that it exists.
-    async fn find(&self, id: ExecutionId) -> Result<Option<Execution>> {
+    async fn visible(&self, id: ExecutionId) -> Result<Option<Execution>> {
         let execution = self.inner.engine.get(id).await?;
         Ok(execution.filter(|execution| execution.namespace == self.namespace))
     }
 
     pub(crate) async fn existing(&self, id: ExecutionId) -> Result<Execution> {
-        self.find(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
+        self.visible(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
     }
 
     async fn payload(&self, id: ExecutionId, slot: PayloadSlot) -> Result<Option<Payload>> {
-        match self.find(id).await? {
+        match self.visible(id).await? {
             Some(execution) => Ok(self.inner.engine.payload(&execution, slot).await?),
             None => Ok(None),
         }

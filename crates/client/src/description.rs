@@ -1,8 +1,6 @@
 //! An execution as its users see it.
 
-use onward_core::record::{
-    AttemptEnd, Cancellation, Execution, Progress, PublicState, Readiness, State, StopRequest,
-};
+use onward_core::record::{AttemptEnd, Cancellation, Execution, Progress, PublicState, Readiness, State, StopRequest};
 use onward_core::{
     Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, Policy, TagKey, TagValue, UniqueKey,
     WorkerName,

@@ -75,6 +75,8 @@ mod error;
 #[cfg(feature = "embedded")]
 mod failed;
 #[cfg(feature = "embedded")]
+mod find;
+#[cfg(feature = "embedded")]
 mod handler;
 #[cfg(feature = "embedded")]
 mod inspect;
@@ -99,9 +101,10 @@ pub use {
     description::Description,
     error::{Error, Result},
     failed::Failed,
+    find::Found,
     inspect::AttemptDescription,
     onward_engine as engine,
-    onward_engine::ListCursor,
+    onward_engine::{Counts, EventFilter, FindFilter, ListCursor, Subscription, Told},
     onward_store as store,
     options::ClientOptions,
     submission::Submission,

@@ -111,7 +111,7 @@ pub(crate) async fn list(
 }
 
 /// The executions of these ids in the same order, with one load for each partition; those that are gone are left out.
-async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec<Execution>, Error> {
+pub(crate) async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec<Execution>, Error> {
     let mut wanted: BTreeMap<PartitionId, Vec<Key>> = BTreeMap::new();
     for id in ids {
         wanted.entry(id.partition()).or_default().push(Key::Execution(*id));

@@ -3,8 +3,8 @@
 use crate::engine::unexpected;
 use crate::{Engine, Error, Wants};
 use onward_core::{
-    AfterFailure, Cancel, Claimed, Command, CommandId, Complete, Delay, Fail, Failure, Fence, Millis, Payload, Progress,
-    Reason, Renew, Renewed, Reply, Span, Unclaim, When,
+    AfterFailure, Cancel, Claimed, Command, CommandId, Complete, Delay, Fail, Failure, Fence, Millis, Payload,
+    Progress, Reason, Renew, Renewed, Reply, Span, Unclaim, When,
 };
 
 impl Engine {
@@ -113,12 +113,7 @@ impl Engine {
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn progress(
-        &self,
-        fence: Fence,
-        percent: Option<u8>,
-        message: Option<Reason>,
-    ) -> Result<Renewed, Error> {
+    pub async fn progress(&self, fence: Fence, percent: Option<u8>, message: Option<Reason>) -> Result<Renewed, Error> {
         let progress = Command::Progress(Progress { fence, percent, message });
         match self.call(fence.execution.partition(), progress).await? {
             Reply::Noted(renewed) => Ok(renewed),

@@ -86,7 +86,7 @@ fn listings_filter_page_and_say_how_much_they_scanned() {
             .iter()
             .map(|found| ids.iter().position(|id| found["id"] == json!(id)).unwrap())
             .collect();
-        (found, page["scanned"].as_u64().unwrap(), page["more_before"].as_str().map(str::to_owned))
+        (found, page["scanned"].as_u64().unwrap(), page["next"].as_str().map(str::to_owned))
     };
     let sorted = |(mut found, scanned, more): (Vec<usize>, u64, Option<String>)| {
         found.sort_unstable();
@@ -95,13 +95,21 @@ fn listings_filter_page_and_say_how_much_they_scanned() {
     assert_eq!(sorted(listed(&[])), (vec![0, 1, 2, 3, 4, 5], 6, None));
     assert_eq!(sorted(listed(&["--lane", "even"])), (vec![0, 2, 4], 6, None));
     assert_eq!(sorted(listed(&["--kind", "high", "--lane", "odd"])), (vec![3, 5], 6, None));
-    assert_eq!(listed(&["--state", "delayed"]), (vec![5], 6, None));
-    assert_eq!(listed(&["--state", "failed"]), (vec![], 6, None));
+    assert_eq!(listed(&["--state", "delayed"]), (vec![5], 1, None), "only what is due is looked at");
+    assert_eq!(listed(&["--state", "failed"]), (vec![], 0, None), "only what has failed is looked at");
+    assert_eq!(listed(&["--state", "waiting", "--lane", "odd"]), (vec![1, 3], 2, None), "in the order of its queue");
+    assert_eq!(sorted(listed(&["--since", "2020-01-01T00:00:00Z"])).0.len(), 6);
+    assert_eq!(listed(&["--until", "2020-01-01T00:00:00Z"]), (vec![], 0, None));
+    place.json(&["tag", &ids[2], "--set", "customer=42"]);
+    assert_eq!(listed(&["--tag", "customer=42"]), (vec![2], 1, None));
+    let counts = place.json(&["count"]);
+    assert_eq!((&counts["waiting"]["count"], &counts["total"]), (&json!(5), &json!({ "count": 6, "at_least": false })));
     assert_eq!(listed(&["--namespace", "other"]), (vec![], 0, None));
     let (first, scanned, more) = listed(&["--limit", "4"]);
     let more = more.unwrap();
-    assert_eq!((scanned, &more), (4, &ids[first[3]]));
-    let (rest, _, end) = listed(&["--limit", "4", "--before", &more]);
+    assert_eq!(scanned, 4);
+    assert!(more.ends_with(&ids[first[3]]), "{more}");
+    let (rest, _, end) = listed(&["--limit", "4", "--after", &more]);
     assert_eq!((rest.len(), end), (2, None));
     assert!(rest.iter().all(|n| !first.contains(n)));
 }

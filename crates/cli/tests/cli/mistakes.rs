@@ -34,7 +34,8 @@ const BEFORE: &[(&[&str], &str, i32)] = &[
     (&["get", "nonsense"], "invalid_id", 2),
     (&["get", "x-0192f0c8-0000-7000-8000-000000000001"], "invalid_id", 2),
     (&["get", "X-0192F0C8-0000-7000-8000-000000000001-17"], "invalid_id", 2),
-    (&["ls", "--before", "x-1"], "invalid_id", 2),
+    (&["ls", "--tag", "customer"], "invalid_tag", 2),
+    (&["ls", "--since", "yesterday"], "invalid_time", 2),
     (&["ls", "--state", "done"], "invalid_state", 2),
     (&["ls", "--store", "mysql://localhost"], "unknown_store_scheme", 2),
     (&["submit", "k", "--store", "onward.db"], "unknown_store_scheme", 2),
@@ -83,7 +84,7 @@ fn what_the_rules_refuse_changes_nothing() {
         (&["get", "x-0192f0c8-0000-7000-8000-000000000001-17"], "execution_not_found", 4),
         (&["get", "x-0192f0c8-0000-7000-8000-000000000001-65535"], "execution_not_found", 4),
         (&["get", &id, "--namespace", "other"], "execution_not_found", 4),
-        (&["ls", "--before", "x-0192f0c8-0000-7000-8000-000000000001-17"], "execution_not_found", 4),
+        (&["ls", "--after", "x-0192f0c8-0000-7000-8000-000000000001-17"], "invalid_argument", 1),
     ] {
         place.run(args).refused(code, exit);
         assert_eq!(place.json(&["ls"]), before, "{args:?}");

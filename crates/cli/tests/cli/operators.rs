@@ -76,7 +76,10 @@ fn lanes_are_listed_paused_and_given_defaults() {
     assert_eq!(place.json(&["why", &id])["because"], json!({ "reason": "lane_paused", "lane": "mails" }));
     place.json(&["lane", "set", "mails", "--retries", "10", "--retention", "30d"]);
     let lanes = place.json(&["lane", "ls"]);
-    assert_eq!((&lanes[0]["lane"], &lanes[0]["state"], &lanes[0]["ready"]), (&json!("mails"), &json!("paused"), &json!(1)));
+    assert_eq!(
+        (&lanes[0]["lane"], &lanes[0]["state"], &lanes[0]["ready"]),
+        (&json!("mails"), &json!("paused"), &json!(1))
+    );
     let later = place.submit(&["send", "--lane", "mails"]);
     assert_eq!(place.json(&["get", &later])["policy"]["retention"], json!(2_592_000_000_u64));
     place.json(&["lane", "drain", "mails"]);

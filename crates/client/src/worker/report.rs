@@ -3,8 +3,8 @@
 use super::Shared;
 use super::attempt::Taken;
 use super::leases::HeldLease;
-use futures_util::future::join;
 use crate::failed::Why;
+use futures_util::future::join;
 use onward_core::{Category, CommandId, Failure, Fence, Payload, Reason, Rejection, Span, When};
 use onward_engine::{Engine, Error};
 

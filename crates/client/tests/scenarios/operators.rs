@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A handler that tells when it starts and then waits until it is asked to stop or loses its lease.
-fn waiting() -> (impl Fn(Context, ()) -> futures_util::future::BoxFuture<'static, Result<(), Failed>> + Clone, Started) {
+fn waiting() -> (impl Fn(Context, ()) -> futures_util::future::BoxFuture<'static, Result<(), Failed>> + Clone, Started)
+{
     let (started, said) = mpsc::unbounded_channel();
     let handler = move |ctx: Context, (): ()| {
         let started = started.clone();
