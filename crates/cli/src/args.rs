@@ -65,6 +65,18 @@ const TAG_EXAMPLES: &str = "\
 Example:
   onward tag x-0192f0c8-0000-7000-8000-000000000001-17 --set customer=42 --remove draft";
 
+const BULK_EXAMPLES: &str = "\
+Exit code 1 when some were refused, for instance because somebody else was faster.
+
+Examples:
+  onward bulk cancel --lane emails --state waiting --dry-run
+  onward bulk replay --state failed --since 2030-01-01T00:00:00Z --reason 'the cause is mended'
+  onward bulk purge --state completed";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Example:
+  onward completions bash > ~/.local/share/bash-completion/completions/onward";
+
 const EVENTS_EXAMPLES: &str = "\
 With --json each line is one event with its cursor; --after CURSOR goes on behind it.
 
@@ -168,6 +180,9 @@ pub(crate) enum Command {
     Revoke(ReasonArgs),
     /// Remove an execution that has ended, with all that belongs to it.
     Purge(PurgeArgs),
+    /// Do one thing with every execution that passes a filter.
+    #[command(after_help = BULK_EXAMPLES)]
+    Bulk(BulkArgs),
     /// Show what happened, and follow what happens.
     #[command(after_help = EVENTS_EXAMPLES)]
     Events(EventsArgs),
@@ -177,6 +192,9 @@ pub(crate) enum Command {
     /// Measure the engine beside the same store without it.
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
+    /// Print a script that completes commands in a shell.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
     /// Run the demonstration's handlers; serves the demo and the tests.
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -383,11 +401,9 @@ pub(crate) struct LaneSetArgs {
     pub(crate) remember_keys: Option<String>,
 }
 
+/// Which executions.
 #[derive(Debug, Args)]
-pub(crate) struct LsArgs {
-    /// How many to show at most.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) limit: u16,
+pub(crate) struct FilterArgs {
     /// Whose work.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
@@ -409,9 +425,57 @@ pub(crate) struct LsArgs {
     /// Only submitted before this time.
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LsArgs {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// How many to show at most.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
     /// Go on where a listing ended.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BulkArgs {
+    /// What to do with them.
+    #[arg(value_enum)]
+    pub(crate) action: BulkAction,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Do it with everything, when no filter is given.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only say how many it would be.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Why, for whoever looks later.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum BulkAction {
+    /// End those that have not ended.
+    Cancel,
+    /// Run those again that have ended.
+    Replay,
+    /// Make delayed ones ready.
+    RunNow,
+    /// Take running ones away from their workers.
+    Revoke,
+    /// Remove those that have ended.
+    Purge,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

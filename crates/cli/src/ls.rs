@@ -1,6 +1,6 @@
 //! `onward ls` and `onward count`: executions of a namespace that pass a filter, and how many there are.
 
-use crate::args::{CountArgs, LsArgs};
+use crate::args::{CountArgs, FilterArgs, LsArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, tags};
 use crate::{get, output, shape, time};
@@ -9,8 +9,8 @@ use onward::{FindFilter, Found, PublicState};
 use serde_json::{Map, Value, json};
 
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let filter = filter(args)?;
-    let client = get::open(store, &args.namespace).await?;
+    let filter = filter(&args.filter)?;
+    let client = get::open(store, &args.filter.namespace).await?;
     let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await;
     client.shutdown().await?;
     let found = found?;
@@ -52,7 +52,8 @@ pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<E
     Ok(Exit::Success)
 }
 
-fn filter(args: &LsArgs) -> Result<FindFilter, Problem> {
+/// What was typed as a filter.
+pub(crate) fn filter(args: &FilterArgs) -> Result<FindFilter, Problem> {
     let tag = tags(args.tag.as_slice())?.into_iter().next();
     Ok(FindFilter {
         state: args.state.as_deref().map(state).transpose()?,

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod bulk;
 mod churn;
 mod demo;
 mod events;
@@ -80,11 +81,18 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Tag(args) => operate::run(Order::tag(args)?, &store, json).await,
         Command::Revoke(args) => operate::run(Order::revoke(args), &store, json).await,
         Command::Purge(args) => operate::run(Order::purge(args), &store, json).await,
+        Command::Bulk(args) => bulk::run(args, &store, json).await,
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;
             Ok(if met { Exit::Success } else { Exit::BarMissed })
+        }
+        Command::Completions(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "onward", &mut script);
+            output::print(&String::from_utf8_lossy(&script));
+            Ok(Exit::Success)
         }
         Command::Worker(args) => worker::run(args, &store).await,
         Command::Churn(args) => churn::run(args, &store).await,

@@ -118,3 +118,30 @@ fn events_are_shown_filtered_resumed_and_followed() {
     place.run(&["events", "--what", "sumbitted"]).refused("invalid_event", 2);
     place.run(&["events", "--after", "yesterday"]).refused("store_misused", 5);
 }
+
+#[test]
+fn bulk_actions_count_first_and_then_act_on_all_that_match() {
+    let place = Place::new();
+    let ids: Vec<String> =
+        (0..6).map(|n| place.submit(&["send", "--lane", if n < 4 { "mails" } else { "other" }])).collect();
+    place.run(&["bulk", "cancel"]).refused("usage", 2);
+    let dry = place.run(&["bulk", "cancel", "--lane", "mails", "--dry-run"]);
+    assert_eq!((dry.exit, dry.out.as_str()), (0, "cancel would be done with 4 executions (6 looked at)\n"));
+    assert_eq!(place.json(&["count"])["cancelled"]["count"], json!(0), "nothing was done");
+    let done = place.json(&["bulk", "cancel", "--lane", "mails", "--reason", "a mistake"]);
+    assert_eq!((&done["done"], &done["matched"], &done["refused"]), (&json!(4), &json!(4), &json!({})));
+    assert_eq!(place.json(&["get", &ids[0]])["cancelled"]["reason"], json!("a mistake"));
+    assert_eq!(place.json(&["bulk", "replay", "--state", "cancelled"])["done"], json!(4));
+    assert_eq!(place.json(&["bulk", "cancel", "--all"])["done"], json!(6));
+    assert_eq!(place.json(&["bulk", "purge", "--all"])["done"], json!(6));
+    assert_eq!(place.json(&["count"])["total"]["count"], json!(0));
+}
+
+#[test]
+fn shells_can_complete_commands() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.run(&["completions", shell]);
+        assert!(script.exit == 0 && script.out.contains("reschedule"), "{shell}");
+    }
+}

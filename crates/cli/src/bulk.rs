@@ -1,0 +1,113 @@
+//! `onward bulk`: does one thing with every execution that passes a filter, page by page, and says how far it is.
+
+use crate::args::{BulkAction, BulkArgs};
+use crate::problem::{Exit, Problem};
+use crate::{get, ls, output};
+use onward::{Client, Error, ExecutionId, FindFilter, PublicState, Reason};
+use onward_core::Act;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Executions in one page.
+const PAGE: usize = 500;
+
+/// What came of it so far.
+#[derive(Default)]
+struct Tally {
+    scanned: usize,
+    matched: usize,
+    done: usize,
+    /// Refusals by their code: somebody else may have been faster.
+    refused: BTreeMap<String, usize>,
+}
+
+pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+    let filter = ls::filter(&args.filter)?;
+    if filter == FindFilter::default() && !args.all {
+        let why = "no filter was given: name what is meant, or say --all".to_owned();
+        return Err(Problem::Usage(why));
+    }
+    let act = act(&args.action, &args.reason);
+    let client = get::open(store, &args.filter.namespace).await?;
+    let tally = go(&client, &filter, &act, args.dry_run, !json).await;
+    client.shutdown().await?;
+    let tally = tally?;
+    if json {
+        let (matched, done, refused) = (tally.matched, tally.done, &tally.refused);
+        let object = json!({ "scanned": tally.scanned, "matched": matched, "done": done, "refused": refused });
+        output::print(&object.to_string());
+    } else {
+        output::print(&said(&tally, &act, args.dry_run));
+    }
+    Ok(if tally.refused.is_empty() { Exit::Success } else { Exit::Refused })
+}
+
+fn act(action: &BulkAction, reason: &str) -> Act {
+    let reason = Reason::new(reason);
+    match action {
+        BulkAction::Cancel => Act::Cancel { reason, grace: None },
+        BulkAction::Replay => Act::Replay { reason, deadline: None },
+        BulkAction::RunNow => Act::Reschedule { when: onward_core::When::Now },
+        BulkAction::Revoke => Act::Revoke { lease: None, reason },
+        BulkAction::Purge => Act::Purge,
+    }
+}
+
+/// All that match are found before anything is done: doing it would move them under the reader's eyes.
+async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, progress: bool) -> Result<Tally, Error> {
+    let (mut tally, mut ids, mut cursor) = (Tally::default(), Vec::new(), None);
+    loop {
+        let page = client.find(filter, cursor.as_deref(), PAGE).await?;
+        tally.scanned += page.scanned;
+        ids.extend(page.executions.iter().filter(|found| applies(act, found.state)).map(|found| found.id));
+        if progress && page.next.is_some() {
+            output::print_error(&format!("found {} of {} looked at", ids.len(), tally.scanned));
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    tally.matched = ids.len();
+    if dry_run {
+        return Ok(tally);
+    }
+    for page in ids.chunks(PAGE) {
+        carry_out(client, page, act, &mut tally).await;
+        if progress && ids.len() > PAGE {
+            output::print_error(&format!("{} of {} done", tally.done, tally.matched));
+        }
+    }
+    Ok(tally)
+}
+
+async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut Tally) {
+    for answer in client.engine().operate_many(client.namespace(), ids, act).await {
+        match answer {
+            Ok(_) => tally.done += 1,
+            Err(error) => *tally.refused.entry(error.code().to_owned()).or_default() += 1,
+        }
+    }
+}
+
+/// Whether something can be done with executions in a state at all; the rest are left alone without a word.
+fn applies(act: &Act, state: PublicState) -> bool {
+    match act {
+        Act::Replay { .. } | Act::Purge => state.outcome().is_some(),
+        Act::Revoke { .. } => state == PublicState::Active,
+        Act::Reschedule { .. } => state == PublicState::Delayed,
+        _ => state.outcome().is_none(),
+    }
+}
+
+fn said(tally: &Tally, act: &Act, dry_run: bool) -> String {
+    let (name, scanned) = (act.name(), tally.scanned);
+    if dry_run {
+        return format!("{name} would be done with {} executions ({scanned} looked at)", tally.matched);
+    }
+    let mut text = format!("{name}: {} of {} executions ({scanned} looked at)", tally.done, tally.matched);
+    for (code, count) in &tally.refused {
+        text.push_str(&format!("\n  {count} refused: {code}"));
+    }
+    text
+}
