@@ -117,3 +117,10 @@ pub use onward_core::{
     NameError, Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey,
     TagValue, UniqueKey, WorkerName, limits,
 };
+
+/// The snippets of the guides, which run as tests.
+#[cfg(all(doctest, feature = "embedded"))]
+mod guides {
+    #[doc = include_str!("../../../docs/guides/first-worker.md")]
+    struct FirstWorker;
+}
