@@ -1,109 +1,14 @@
-//! What can be typed: commands, options, and the examples in their help.
+//! What can be typed: commands and options.
 
 use crate::bench::BenchArgs;
+use crate::examples::{
+    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES,
+    GET_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES,
+    WHY_EXAMPLES,
+};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  refused, or something promised did not hold
-  2  the arguments cannot be understood
-  3  a benchmark did not meet its bar
-  4  there is no such execution
-  5  the store failed
-
-Examples:
-  onward demo
-  onward submit send-email --input '{\"to\": \"ada@example.com\"}' --lane emails
-  onward ls --state failed
-  onward --json get x-0192f0c8-0000-7000-8000-000000000001-17";
-
-const SUBMIT_EXAMPLES: &str = "\
-Examples:
-  onward submit resize --input @photo.json --priority 5
-  echo '[1, 2, 3]' | onward submit sum --input -
-  onward submit remind --input '\"call Ada\"' --delay 1h30m --tag customer=42
-  onward submit report --at 2030-01-01T09:00:00+01:00 --key report-2030
-  onward submit train --requires gpu --requires linux
-  onward submit scan --input @page.png --content-type image/png";
-
-const GET_EXAMPLES: &str = "\
-Examples:
-  onward get x-0192f0c8-0000-7000-8000-000000000001-17
-  onward --json get x-0192f0c8-0000-7000-8000-000000000001-17";
-
-const LS_EXAMPLES: &str = "\
-Examples:
-  onward ls
-  onward ls --state failed --kind send-email --limit 100
-  onward ls --tag customer=42 --since 2030-01-01T00:00:00Z";
-
-const RESULT_EXAMPLES: &str = "\
-Exit code 1 when it ended without a result or has not ended.
-
-Example:
-  onward result x-0192f0c8-0000-7000-8000-000000000001-17 > result.json";
-
-const WHY_EXAMPLES: &str = "\
-Example:
-  onward why x-0192f0c8-0000-7000-8000-000000000001-17";
-
-const CANCEL_EXAMPLES: &str = "\
-Examples:
-  onward cancel x-0192f0c8-0000-7000-8000-000000000001-17 --reason 'ordered twice'
-  onward cancel x-0192f0c8-0000-7000-8000-000000000001-17 --grace 30s";
-
-const RESCHEDULE_EXAMPLES: &str = "\
-Examples:
-  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17
-  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17 --delay 2h
-  onward reschedule x-0192f0c8-0000-7000-8000-000000000001-17 --at 2030-01-01T09:00:00Z";
-
-const TAG_EXAMPLES: &str = "\
-Example:
-  onward tag x-0192f0c8-0000-7000-8000-000000000001-17 --set customer=42 --remove draft";
-
-const BULK_EXAMPLES: &str = "\
-Exit code 1 when some were refused, for instance because somebody else was faster.
-
-Examples:
-  onward bulk cancel --lane emails --state waiting --dry-run
-  onward bulk replay --state failed --since 2030-01-01T00:00:00Z --reason 'the cause is mended'
-  onward bulk purge --state completed";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Example:
-  onward completions bash > ~/.local/share/bash-completion/completions/onward";
-
-const EVENTS_EXAMPLES: &str = "\
-With --json each line is one event with its cursor; --after CURSOR goes on behind it.
-
-Examples:
-  onward events --execution x-0192f0c8-0000-7000-8000-000000000001-17
-  onward events --follow --endings
-  onward --json events --what lease_expired --what lease_revoked";
-
-const LANE_EXAMPLES: &str = "\
-Examples:
-  onward lane ls
-  onward lane pause emails
-  onward lane set emails --retries 10 --retention 30d";
-
-const DEMO_EXAMPLES: &str = "\
-Runs in a temporary directory and takes less than half a minute. Ends with exit code 1 if anything did not hold.
-
-Example:
-  onward demo";
-
-const BENCH_EXAMPLES: &str = "\
-Stores are made beside the path of --store and deleted afterwards; no existing store is opened.
-
-Examples:
-  onward bench lifecycle --callers 64
-  onward --json bench all
-  onward --store memory: bench latency";
 
 /// Durable work that survives crashes.
 #[derive(Debug, Parser)]

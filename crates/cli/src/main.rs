@@ -6,6 +6,7 @@ mod bulk;
 mod churn;
 mod demo;
 mod events;
+mod examples;
 mod get;
 mod lane;
 mod look;

@@ -147,7 +147,7 @@ macro_rules! random_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{:032x}", self.0)
+                f.write_str(Uuid::from_u128(self.0).as_simple().encode_lower(&mut [0; 32]))
             }
         }
 
@@ -159,7 +159,7 @@ macro_rules! random_id {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(Uuid::from_u128(self.0).as_simple().encode_lower(&mut [0; 32]))
             }
         }
 

@@ -20,25 +20,25 @@ pub const DEAD: &str = "dead";
 /// Ready work of one lane, class and share, in the order in which it is claimed.
 #[must_use]
 pub fn ready(namespace: &Namespace, lane: &Lane, class: &str, share: &Share) -> String {
-    format!("ready/{namespace}/{lane}/{class}/{}", share.as_str())
+    ["ready/", namespace.as_str(), "/", lane.as_str(), "/", class, "/", share.as_str()].concat()
 }
 
 /// All executions of a namespace by creation, for as long as they exist.
 #[must_use]
 pub fn list(namespace: &Namespace) -> String {
-    format!("list/{namespace}")
+    ["list/", namespace.as_str()].concat()
 }
 
 /// Finished executions of a namespace by outcome and end.
 #[must_use]
 pub fn ended(namespace: &Namespace, outcome: &str) -> String {
-    format!("ended/{namespace}/{outcome}")
+    ["ended/", namespace.as_str(), "/", outcome].concat()
 }
 
 /// Executions with a tag, by creation.
 #[must_use]
 pub fn tag(namespace: &Namespace, key: &str, value: &str) -> String {
-    format!("tag/{namespace}/{key}={value}")
+    ["tag/", namespace.as_str(), "/", key, "=", value].concat()
 }
 
 /// Lanes that somebody changed.

@@ -59,7 +59,7 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Execution(id) => write!(f, "{id}"),
+            Self::Execution(id) => fmt::Display::fmt(id, f),
             Self::Attempt(id, index) => write!(f, "{id}/a/{index:05}"),
             Self::Payload(id, PayloadSlot::Input) => write!(f, "{id}/in"),
             Self::Payload(id, PayloadSlot::Result) => write!(f, "{id}/out"),

@@ -156,7 +156,7 @@ impl Execution {
         }
     }
 
-    /// When a running attempt may no longer act: its lease, its timeout or the execution's deadline is over.
+    /// Until when a running attempt may act: then its lease, its timeout or the execution's deadline is over.
     #[must_use]
     pub fn alive_until(&self, active: &Active) -> Millis {
         let timeout = self.times_out_at(active).into_iter();

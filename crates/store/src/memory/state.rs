@@ -4,8 +4,8 @@ use crate::check::{self, Plan};
 use crate::cost::{self, Cost};
 use crate::feed::{event, feed_page, position};
 use crate::{
-    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Outcome, Page, Partition,
-    Partitions, Range, Record, Result, Trim,
+    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Outcome, Page, Partition, Partitions,
+    Range, Record, Result, Trim,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ use super::fault::reading;
 use super::value::{body, entries_from_text, rank_from_sql, rank_to_sql, version};
 use crate::feed::{event, feed_page, position};
 use crate::{
-    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions,
-    Range, Record, Result, check,
+    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions, Range,
+    Record, Result, check,
 };
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
