@@ -169,6 +169,12 @@ impl Execution {
         self.policy.attempt_timeout.map(|timeout| active.attempt.times_out_at(timeout))
     }
 
+    /// The time to write down for something that happens now: the record's own time never goes back. What time decides
+    /// is decided by the clock itself, lest one clock that ran ahead once ends leases that live.
+    pub(crate) fn stamp(&self, now: Millis) -> Millis {
+        now.max(self.changed_at)
+    }
+
     /// Whether it is being removed, so that nothing more can be done with it.
     #[must_use]
     pub fn is_purging(&self) -> bool {

@@ -22,24 +22,29 @@ pub(crate) fn by_owner(view: &mut View, cancel: &Cancel, now: Millis) -> Result<
     Ok(Reply::Cancelled)
 }
 
+/// When the time is up that a running attempt gets to stop by itself.
+pub(crate) fn until(grace: Span, now: Millis) -> Result<Millis, Rejection> {
+    if grace > limits::STOP_GRACE_MAX {
+        return Err(Rejection::invalid("grace", format!("is at most {}, not {grace}", limits::STOP_GRACE_MAX)));
+    }
+    Ok(now + grace)
+}
+
 /// An operator wants it no more: at once, or after a running attempt had time to stop by itself.
 pub(crate) fn by_operator(
     view: &mut View,
     execution: &mut Execution,
     reason: &Reason,
-    grace: Option<Span>,
+    until: Option<Millis>,
     now: Millis,
 ) -> Result<(What, Did), Stop> {
-    if let Some(grace) = grace.filter(|grace| *grace > limits::STOP_GRACE_MAX) {
-        return Err(Rejection::invalid("grace", format!("is at most {}, not {grace}", limits::STOP_GRACE_MAX)).into());
-    }
     let cancellation = Cancellation { by: Canceller::Operator, reason: reason.clone() };
-    match (execution.state.clone(), grace) {
+    match (execution.state.clone(), until) {
         (State::Finished(finished), _) => {
             let state = finished.outcome.public();
             Err(Rejection::Finished { execution: execution.id, state }.into())
         }
-        (State::Active(active), Some(grace)) => Ok(ask(execution, active, cancellation, now + grace, now)),
+        (State::Active(active), Some(until)) => Ok(ask(execution, active, cancellation, until, now)),
         _ => {
             let ended = fence::end_any(execution, AttemptEnd::Cancelled, now);
             Ok((end(view, execution, cancellation, ended, now)?, Did::Cancelled))

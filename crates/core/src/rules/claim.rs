@@ -15,7 +15,6 @@ pub(crate) fn claim(view: &mut View, claim: &Claim, now: Millis) -> Result<Reply
             return Err(Rejection::NotReady { execution: claim.execution, state: state.public() }.into());
         }
     };
-    let now = now.max(execution.changed_at);
     used(&execution, &next, claim)?;
     check(view, claim, &execution)?;
     timely(view, &execution, now)?;
@@ -61,7 +60,7 @@ fn timely(view: &mut View, execution: &Execution, now: Millis) -> Result<(), Sto
 
 /// The same answer again while the lease lives; afterwards nobody should start to work under it.
 fn repeat(view: &mut View, execution: &Execution, active: &Active, now: Millis) -> Result<Reply, Stop> {
-    fence::alive(view, execution, active, now.max(execution.changed_at))?;
+    fence::alive(view, execution, active, now)?;
     claimed(view, execution, active)
 }
 
@@ -82,12 +81,13 @@ fn check(view: &mut View, claim: &Claim, execution: &Execution) -> Result<(), St
 
 /// Starts the next attempt under a new lease, or goes on with a paused one.
 fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, now: Millis) -> Result<Active, Stop> {
+    let stamp = execution.stamp(now);
     let attempt = match next {
-        Next::Resume(paused) => Attempt { resumed_at: Some(now), ..paused.attempt },
+        Next::Resume(paused) => Attempt { resumed_at: Some(stamp), ..paused.attempt },
         fresh => {
             execution.progress = None;
             execution.attempts += 1;
-            Attempt::start(execution.attempts - 1, fresh.kind(), now)
+            Attempt::start(execution.attempts - 1, fresh.kind(), stamp)
         }
     };
     // The attempt before becomes a record of its own.
@@ -102,8 +102,8 @@ fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, 
     let active = Active { lease, attempt, stop: None };
     // A lease that would be dead when it is written is not given out at all.
     view.not_after(active.lease.expires_at);
-    execution.started_at.get_or_insert(now);
-    execution.changed_at = now;
+    execution.started_at.get_or_insert(stamp);
+    execution.changed_at = stamp;
     execution.state = State::Active(active.clone());
     Ok(active)
 }

@@ -30,10 +30,10 @@ fn nothing(next: Option<Millis>) -> Reply {
 }
 
 fn of_execution(view: &mut View, mut execution: Execution, at: Millis, now: Millis) -> Result<Reply, Stop> {
-    let (id, now) = (execution.id, now.max(execution.changed_at));
     if now < at {
         return Ok(nothing(Some(at)));
     }
+    let (id, now) = (execution.id, execution.stamp(now));
     view.not_before(at);
     let what = match execution.state.clone() {
         State::Finished(_) => {

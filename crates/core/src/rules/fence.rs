@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// What a fenced call finds.
 pub(crate) enum Owner {
-    /// The caller owns the execution; this is the state to work on and the time to use.
+    /// The caller owns the execution; this is the state to work on and the time to write down.
     Holds(Box<Execution>, Active, Millis),
     /// The very same call did its work before; answer as then.
     Repeats(Earlier),
@@ -50,9 +50,9 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
     if (lease.id, lease.epoch, active.attempt.index) != (fence.lease, fence.epoch, fence.attempt) {
         return Err(Rejection::StaleLease { current: lease.epoch, given: fence.epoch }.into());
     }
-    let now = now.max(execution.changed_at);
     alive(view, &execution, &active, now)?;
-    Ok(Owner::Holds(Box::new(execution), active, now))
+    let stamp = execution.stamp(now);
+    Ok(Owner::Holds(Box::new(execution), active, stamp))
 }
 
 /// Checks that an attempt may still act, and makes the commit depend on it either way. Three clocks decide: the lease

@@ -7,8 +7,9 @@ use crate::{Act, Millis, Operate, Rejection, Reply, Stop, View, What, limits};
 pub(crate) fn operate(view: &mut View, operate: &Operate, now: Millis) -> Result<Reply, Stop> {
     let mut execution = match view.execution(operate.execution)? {
         Some(execution) if execution.namespace == operate.namespace => execution,
-        // What is gone is purged: nothing is left that could remember the first call.
-        None if operate.act == Act::Purge => return Ok(Reply::Operated(Did::Purged)),
+        // What is gone is purged: nothing is left that could remember the first call. What belongs to others does not
+        // exist either, and must not be told apart.
+        _ if operate.act == Act::Purge => return Ok(Reply::Operated(Did::Purged)),
         _ => return Err(Rejection::ExecutionNotFound(operate.execution).into()),
     };
     if let Some(earlier) = execution.operated.iter().find(|earlier| earlier.by == operate.command) {
@@ -24,9 +25,9 @@ pub(crate) fn operate(view: &mut View, operate: &Operate, now: Millis) -> Result
             _ => Err(Rejection::Purged(operate.execution).into()),
         };
     }
-    let now = now.max(execution.changed_at);
     let Some((what, did)) = act(view, &mut execution, &operate.act, now)? else {
-        purge::remove(view, execution, Some(operate.command), now)?;
+        let stamp = execution.stamp(now);
+        purge::remove(view, execution, Some(operate.command), stamp)?;
         return Ok(Reply::Operated(Did::Purged));
     };
     remember(&mut execution, operate.command, did);
@@ -49,12 +50,16 @@ fn answers(did: Did, act: &Act) -> bool {
 
 /// Does it. A purge has no answer of its own: it writes everything itself.
 fn act(view: &mut View, execution: &mut Execution, act: &Act, now: Millis) -> Result<Option<(What, Did)>, Stop> {
+    let stamp = execution.stamp(now);
     let done = match act {
-        Act::Cancel { reason, grace } => cancel::by_operator(view, execution, reason, *grace, now)?,
+        Act::Cancel { reason, grace } => {
+            let until = grace.map(|grace| cancel::until(grace, now)).transpose()?;
+            cancel::by_operator(view, execution, reason, until, stamp)?
+        }
         Act::Reschedule { when } => steer::reschedule(view, execution, *when, now)?,
-        Act::Prioritise { priority } => steer::prioritise(execution, *priority, now)?,
-        Act::Tag { set, remove } => steer::tag(execution, set, remove, now)?,
-        Act::Revoke { lease, reason } => lost::revoke(view, execution, *lease, reason, now)?,
+        Act::Prioritise { priority } => steer::prioritise(execution, *priority, stamp)?,
+        Act::Tag { set, remove } => steer::tag(execution, set, remove, stamp)?,
+        Act::Revoke { lease, reason } => lost::revoke(view, execution, *lease, reason, stamp)?,
         Act::Replay { reason, deadline } => replay::replay(view, execution, reason, *deadline, now)?,
         Act::Purge => {
             purge::check(execution)?;

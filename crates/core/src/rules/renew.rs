@@ -9,7 +9,7 @@ pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply
         let why = format!("is {} to {}, not {}", limits::LEASE_MIN, limits::LEASE_MAX, renew.ttl);
         return Err(Rejection::invalid("lease", why).into());
     }
-    let Owner::Holds(mut execution, mut active, now) = fence::owner(view, &renew.fence, None, now)? else {
+    let Owner::Holds(mut execution, mut active, stamp) = fence::owner(view, &renew.fence, None, now)? else {
         // Without a command id nothing can be a repeat.
         return Err(fence::other_use());
     };
@@ -17,7 +17,7 @@ pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply
     let expires_at = active.lease.expires_at.max(now + renew.ttl);
     if expires_at > active.lease.expires_at {
         active.lease.expires_at = expires_at;
-        execution.changed_at = now;
+        execution.changed_at = stamp;
         execution.state = State::Active(active);
         view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
     }

@@ -33,7 +33,7 @@ pub(crate) fn replay(
     execution.replays += 1;
     (execution.retries, execution.reclaims, execution.reclaims_in_a_row) = (0, 0, 0);
     (execution.progress, execution.queued_at) = (None, None);
-    execution.changed_at = now;
+    execution.changed_at = execution.stamp(now);
     execution.wait(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Replay });
     let replays = execution.replays;
     Ok((What::Replayed { replays, reason: reason.clone() }, Did::Replayed { replays }))

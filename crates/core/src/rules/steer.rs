@@ -20,7 +20,7 @@ pub(crate) fn reschedule(
     let at = submit::time(view, "when", when, now)?;
     let readiness = Readiness::at(at, WhyDelayed::Operator, now);
     let until = matches!(readiness, Readiness::Delayed { .. }).then_some(at);
-    execution.changed_at = now;
+    execution.changed_at = execution.stamp(now);
     execution.wait(Waiting { readiness, next });
     Ok((What::Rescheduled { until }, Did::Rescheduled { until }))
 }

@@ -28,7 +28,7 @@ pub(super) const WORKERS: [&str; 17] = [
 ];
 
 /// What operators call. Command 41 repeats their last, command 61 is new.
-pub(super) const OPERATORS: [&str; 15] = [
+pub(super) const OPERATORS: [&str; 16] = [
     "end",
     "ask to stop",
     "ask (repeat)",
@@ -43,7 +43,8 @@ pub(super) const OPERATORS: [&str; 15] = [
     "replay (repeat)",
     "purge",
     "purge (repeat)",
-    "end (other namespace)",
+    "end (elsewhere)",
+    "purge (elsewhere)",
 ];
 
 /// What the engine calls by itself, and what concerns no execution.
@@ -61,7 +62,7 @@ pub(super) fn calls_of(command: &Command) -> &'static [&'static str] {
         Command::Unclaim(_) => &WORKERS[11..13],
         Command::Delay(_) => &WORKERS[13..15],
         Command::Cancel(_) => &WORKERS[15..17],
-        Command::Operate(operate) if operate.namespace != make::namespace() => &OPERATORS[14..15],
+        Command::Operate(operate) if operate.namespace != make::namespace() => &OPERATORS[14..16],
         Command::Operate(operate) => match &operate.act {
             Act::Cancel { .. } => &OPERATORS[0..3],
             Act::Reschedule { .. } => &OPERATORS[3..6],
@@ -168,11 +169,14 @@ fn of_operator(call: &str) -> Command {
         "replay (repeat)" => act(41, make::replay()),
         "purge" => act(61, Act::Purge),
         "purge (repeat)" => act(41, Act::Purge),
-        "end (other namespace)" => {
-            let namespace = "other".parse().unwrap();
-            let operate = Operate { command: CommandId(61), namespace, execution: id(1), act: make::end() };
-            Command::Operate(Box::new(operate))
-        }
+        "end (elsewhere)" => elsewhere(make::end()),
+        "purge (elsewhere)" => elsewhere(Act::Purge),
         other => panic!("no such call: {other}"),
     }
+}
+
+/// What an operator of another namespace does.
+fn elsewhere(act: Act) -> Command {
+    let namespace = "other".parse().unwrap();
+    Command::Operate(Box::new(Operate { command: CommandId(61), namespace, execution: id(1), act }))
 }

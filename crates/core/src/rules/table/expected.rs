@@ -76,35 +76,35 @@ pub(super) const OF_WORKERS: [[&str; 17]; 27] = [
 
 /// What operators are answered.
 #[rustfmt::skip]
-pub(super) const OF_OPERATORS: [[&str; 15]; 27] = [
+pub(super) const OF_OPERATORS: [[&str; 16]; 27] = [
     // end, ask                 reschedule            prioritise tag       revoke     replay          purge       elsewhere
-    [NF,    NF,       NF,       NF,    NF,     NF,    NF,        NF,       NF,    NF, NF,     NF,     SAME, SAME, NF], // Absent
-    [ENDED, ENDED,    ENDED,    MOVED, FIRST,  MOVED, FIRST,     FIRST,    NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyFirst
-    [ENDED, ENDED,    ENDED,    MOVED, RETRY,  MOVED, RETRY,     RETRY,    NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyRetry
-    [ENDED, ENDED,    ENDED,    MOVED, AGAIN,  MOVED, AGAIN,     AGAIN,    NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyReclaim
-    [ENDED, ENDED,    ENDED,    MOVED, BACK,   MOVED, BACK,      BACK,     NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyReturned
-    [ENDED, ENDED,    IA,       MOVED, REPLAY, IA,    REPLAY,    REPLAY,   NA,    NA, NX,     SAME,   NX,   IA,   NF], // ReadyReplay
-    [ENDED, ENDED,    ENDED,    MOVED, RESUME, MOVED, RESUME,    RESUME,   NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyResume
-    [ENDED, ENDED,    ENDED,    MOVED, LATE,   MOVED, LATE,      LATE,     NA,    NA, NX,     NX,     NX,   NX,   NF], // ReadyTooLate
-    [ENDED, ENDED,    ENDED,    MOVED, FIRST,  MOVED, LATER,     LATER,    NA,    NA, NX,     NX,     NX,   NX,   NF], // DelayedSubmitted
-    [ENDED, ENDED,    ENDED,    MOVED, RETRY,  MOVED, PAUSE,     PAUSE,    NA,    NA, NX,     NX,     NX,   NX,   NF], // DelayedRetry
-    [ENDED, ENDED,    ENDED,    MOVED, AGAIN,  MOVED, REST,      REST,     NA,    NA, NX,     NX,     NX,   NX,   NF], // DelayedReclaim
-    [ENDED, ENDED,    ENDED,    MOVED, RESUME, MOVED, PUT_OFF,   PUT_OFF,  NA,    NA, NX,     NX,     NX,   NX,   NF], // DelayedWorker
-    [ENDED, ENDED,    IA,       MOVED, FIRST,  SAME,  MOVED,     MOVED,    NA,    NA, NX,     IA,     NX,   IA,   NF], // DelayedOperator
-    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    MINE,      MINE,     AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveMine
-    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    ON,        ON,       AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveResumed
-    [ENDED, ASKED,    SAME,     NW,    NW,     IA,    ASKED,     ASKED,    ENDED, ST, NX,     IA,     NX,   IA,   NF], // ActiveAsked
-    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    OTHER,     OTHER,    AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveOther
-    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    ONWARD,    ONWARD,   AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveOnward
-    [ENDED, LAPSED,   LAPSED,   NW,    NW,     NW,    LAPSED,    LAPSED,   AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveLapsed
-    [ENDED, TIMED,    TIMED,    NW,    NW,     NW,    TIMED,     TIMED,    AGAIN, ST, NX,     NX,     NX,   NX,   NF], // ActiveTimedOut
-    [ENDED, TOO_LATE, TOO_LATE, NW,    NW,     NW,    TOO_LATE,  TOO_LATE, LATE,  ST, NX,     NX,     NX,   NX,   NF], // ActiveTooLate
-    [ENDED, STOP,     SAME,     NW,    NW,     IA,    STOP,      STOP,     ENDED, ST, NX,     IA,     NX,   IA,   NF], // ActiveStopOver
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        DONE,     NA,    NA, REPLAY, REPLAY, GONE, GONE, NF], // Completed
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        FAILED,   NA,    NA, REPLAY, REPLAY, GONE, GONE, NF], // Failed
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        ENDED,    NA,    NA, REPLAY, REPLAY, GONE, GONE, NF], // Cancelled
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        EXPIRED,  NA,    NA, REPLAY, REPLAY, GONE, GONE, NF], // Expired
-    [PU,    PU,       IA,       PU,    PU,     IA,    PU,        PU,       PU,    PU, PU,     IA,     SAME, SAME, NF], // Purging
+    [NF,    NF,       NF,       NF,    NF,     NF,    NF,        NF,       NF,    NF, NF,     NF,     SAME, SAME, NF, SAME], // Absent
+    [ENDED, ENDED,    ENDED,    MOVED, FIRST,  MOVED, FIRST,     FIRST,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyFirst
+    [ENDED, ENDED,    ENDED,    MOVED, RETRY,  MOVED, RETRY,     RETRY,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyRetry
+    [ENDED, ENDED,    ENDED,    MOVED, AGAIN,  MOVED, AGAIN,     AGAIN,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyReclaim
+    [ENDED, ENDED,    ENDED,    MOVED, BACK,   MOVED, BACK,      BACK,     NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyReturned
+    [ENDED, ENDED,    IA,       MOVED, REPLAY, IA,    REPLAY,    REPLAY,   NA,    NA, NX,     SAME,   NX,   IA,   NF, SAME], // ReadyReplay
+    [ENDED, ENDED,    ENDED,    MOVED, RESUME, MOVED, RESUME,    RESUME,   NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyResume
+    [ENDED, ENDED,    ENDED,    MOVED, LATE,   MOVED, LATE,      LATE,     NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyTooLate
+    [ENDED, ENDED,    ENDED,    MOVED, FIRST,  MOVED, LATER,     LATER,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // DelayedSubmitted
+    [ENDED, ENDED,    ENDED,    MOVED, RETRY,  MOVED, PAUSE,     PAUSE,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // DelayedRetry
+    [ENDED, ENDED,    ENDED,    MOVED, AGAIN,  MOVED, REST,      REST,     NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // DelayedReclaim
+    [ENDED, ENDED,    ENDED,    MOVED, RESUME, MOVED, PUT_OFF,   PUT_OFF,  NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // DelayedWorker
+    [ENDED, ENDED,    IA,       MOVED, FIRST,  SAME,  MOVED,     MOVED,    NA,    NA, NX,     IA,     NX,   IA,   NF, SAME], // DelayedOperator
+    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    MINE,      MINE,     AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveMine
+    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    ON,        ON,       AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveResumed
+    [ENDED, ASKED,    SAME,     NW,    NW,     IA,    ASKED,     ASKED,    ENDED, ST, NX,     IA,     NX,   IA,   NF, SAME], // ActiveAsked
+    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    OTHER,     OTHER,    AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveOther
+    [ENDED, ASKED,    ASKED,    NW,    NW,     NW,    ONWARD,    ONWARD,   AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveOnward
+    [ENDED, LAPSED,   LAPSED,   NW,    NW,     NW,    LAPSED,    LAPSED,   AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveLapsed
+    [ENDED, TIMED,    TIMED,    NW,    NW,     NW,    TIMED,     TIMED,    AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveTimedOut
+    [ENDED, TOO_LATE, TOO_LATE, NW,    NW,     NW,    TOO_LATE,  TOO_LATE, LATE,  ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveTooLate
+    [ENDED, STOP,     SAME,     NW,    NW,     IA,    STOP,      STOP,     ENDED, ST, NX,     IA,     NX,   IA,   NF, SAME], // ActiveStopOver
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        DONE,     NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Completed
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        FAILED,   NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Failed
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        ENDED,    NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Cancelled
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        EXPIRED,  NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Expired
+    [PU,    PU,       IA,       PU,    PU,     IA,    PU,        PU,       PU,    PU, PU,     IA,     SAME, SAME, NF, SAME], // Purging
 ];
 
 /// What comes of due times, and of what concerns no execution.
