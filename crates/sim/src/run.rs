@@ -1,6 +1,6 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
-use crate::actors::{Caller, Operator, Reader, Submitter, Worker, open_all};
+use crate::actors::{Caller, Operator, Reader, Steward, Submitter, Worker, open_all};
 use crate::checker::{Checker, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
@@ -12,7 +12,7 @@ use crate::storm::{LOOK_AGAIN, Storm};
 use crate::trace::Keep;
 use crate::world::{LATEST, World};
 use futures_util::future::join_all;
-use onward_core::Span;
+use onward_core::{Namespace, Span};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
@@ -25,7 +25,7 @@ const LATE_MAX: Span = Span::seconds(1);
 /// Crowds of late comers, and how many are in each: enough to see timers and waiters at work when nothing may be late.
 const CROWDS: u64 = 2;
 const CROWD: u64 = 4;
-/// Longer than an idempotency key is remembered, whatever clock wrote it.
+/// Longer than an idempotency key is remembered and ended work is kept, whatever clock wrote it.
 const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
 const STOP_MAX: Span = Span::minutes(2);
@@ -135,6 +135,7 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     for n in 0..world.settings.operators {
         others.spawn(Operator(Caller::new(world.clone(), dice.fork(), format!("o{n}"))).run());
     }
+    others.spawn(Steward(Caller::new(world.clone(), dice.fork(), "steward".to_owned())).run());
     others.spawn(Reader(Caller::new(world.clone(), dice.fork(), "reader".to_owned())).run());
     let storm = Storm::new(world.clone(), dice.fork());
     let strikes = storm.strikes();
@@ -153,6 +154,9 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
     late_comers(world, &mut dice).await;
+    if world.settings.boomerang {
+        boomerang(world, &mut dice).await;
+    }
     if world.settings.long_night {
         night(world).await;
         Submitter(Caller::new(world.clone(), dice.fork(), "early bird".to_owned())).use_all_keys().await;
@@ -170,12 +174,24 @@ async fn late_comers(world: &Arc<World>, dice: &mut Dice) {
     while crowds < CROWDS || world.hub.commands() < COMMANDS_MIN {
         let crowd = (0..CROWD).map(|n| Caller::new(world.clone(), dice.fork(), format!("late comer {n}")));
         join_all(crowd.map(|caller| Submitter(caller).once())).await;
+        Steward(Caller::new(world.clone(), dice.fork(), "late steward".to_owned())).deed().await;
         settle(world).await;
         crowds += 1;
     }
 }
 
-/// Lets all idempotency keys be forgotten.
+/// Removes something that takes several steps to remove, while others want to run it again.
+async fn boomerang(world: &Arc<World>, dice: &mut Dice) {
+    let submitter = Submitter(Caller::new(world.clone(), dice.fork(), "thrower".to_owned()));
+    let Some(thrown) = submitter.boomerang().await else { return };
+    settle(world).await;
+    let stewards = (0..5).map(|n| (n == 0, Steward(Caller::new(world.clone(), dice.fork(), format!("racer {n}")))));
+    let namespace = Namespace::default();
+    join_all(stewards.map(|(purges, steward)| steward.race(thrown.id, &namespace, purges))).await;
+    settle(world).await;
+}
+
+/// Lets all idempotency keys be forgotten and all ended work be removed that is not kept for longer.
 async fn night(world: &Arc<World>) {
     let morning = world.hub.now() + NIGHT;
     while world.hub.now() < morning && !is_late(world) {

@@ -30,8 +30,10 @@ pub(crate) struct Settings {
     pub(crate) storms: Vec<Fault>,
     /// How long it is quiet between two of them at most.
     pub(crate) storm_pause: Span,
-    /// Whether a quiet time follows that is longer than idempotency keys are remembered.
+    /// Whether a quiet time follows that is longer than idempotency keys are remembered and ended work is kept.
     pub(crate) long_night: bool,
+    /// Whether somebody submits work that nobody keeps, until so much stands beside it that removing it takes steps.
+    pub(crate) boomerang: bool,
     /// The process that all workers use once it is calm.
     pub(crate) refuge: usize,
 }
@@ -57,6 +59,7 @@ impl Settings {
             storms: storms(dice, processes),
             storm_pause: dice.span(1_000, 8_000),
             long_night: dice.percent(10),
+            boomerang: dice.percent(6),
             refuge: dice.below(processes as u64) as usize,
         }
     }

@@ -1,20 +1,28 @@
-//! Who uses the engine: submitters, workers, readers and operators, none of them entirely reliable.
+//! Who uses the engine: submitters, workers, readers, operators and stewards, none of them entirely reliable.
 
 mod calls;
 mod many;
 mod operator;
 mod reader;
+mod steward;
 mod submitter;
+mod verbs;
 mod worker;
 
 pub(crate) use calls::Caller;
 pub(crate) use operator::{Operator, open_all};
 pub(crate) use reader::Reader;
+pub(crate) use steward::Steward;
 pub(crate) use submitter::Submitter;
 pub(crate) use worker::Worker;
 
 use crate::dice::Dice;
-use onward_core::{Payload, limits};
+use onward_core::{Kind, Payload, limits};
+
+/// The kind of work that nobody keeps.
+fn boomerang() -> Option<Kind> {
+    "boomerang".parse().ok()
+}
 
 /// A payload that is too large to be held within a record, as JSON or as bytes.
 fn large(dice: &mut Dice) -> Option<Payload> {

@@ -48,6 +48,9 @@ impl Caller {
             let Said::Answer(answer) = self.world.ask(process, None, call).await else { return };
             hub.check(|checker| checker.payload_read(since, &execution, slot, &answer));
         }
+        let call = process.engine.history(&execution);
+        let Said::Answer(answer) = self.world.ask(process, None, call).await else { return };
+        hub.check(|checker| checker.history_read(since, &execution, &answer));
     }
 
     /// Walks through all executions of a namespace.

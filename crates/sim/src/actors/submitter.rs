@@ -1,18 +1,20 @@
 //! Submits all sorts of work, repeats itself when unsure, and uses keys that others use too.
 
-use super::Caller;
+use super::{Caller, boomerang};
 use crate::clock::sleep;
 use crate::settings::{STORMY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
-    Backoff, Category, ExecutionId, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, TagKey,
-    TagValue, When, limits,
+    Backoff, Category, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, Submitted, TagKey,
+    TagValue, UniqueKey, When, limits,
 };
 use onward_engine::{NewExecution, SubmitIds};
 use std::collections::BTreeMap;
 
 /// Keys that all submitters of a run share.
 const KEYS: u64 = 12;
+/// Unique keys that they share.
+const UNIQUE_KEYS: u64 = 4;
 
 /// Somebody who submits.
 #[derive(Debug)]
@@ -62,10 +64,17 @@ impl Submitter {
         }
     }
 
+    /// Submits what nobody keeps.
+    pub(crate) async fn boomerang(mut self) -> Option<Submitted> {
+        let new =
+            NewExecution { kind: boomerang()?, ..NewExecution::new(boomerang()?, super::large(&mut self.0.dice)?) };
+        self.submit(&new).await
+    }
+
     /// Submits under one pair of ids until there is an answer, and sometimes once more.
-    async fn submit(&mut self, new: &NewExecution) {
+    async fn submit(&mut self, new: &NewExecution) -> Option<Submitted> {
         let mut ids: Option<SubmitIds> = None;
-        let mut acknowledged: Option<ExecutionId> = None;
+        let mut acknowledged: Option<Submitted> = None;
         for _ in 0..6 {
             let Some(process) = self.0.world.any(&mut self.0.dice) else {
                 sleep(Span(200)).await;
@@ -74,24 +83,30 @@ impl Submitter {
             let ids = *ids.get_or_insert_with(|| process.engine.submit_ids(new));
             match self.0.submit(&process, ids, new).await {
                 Some(Ok(submitted)) => {
-                    if acknowledged.is_some_and(|first| first != submitted.id) && !self.0.world.settings.is_forgetful()
+                    // Who was told of another's execution may create its own when that one has ended.
+                    let differs =
+                        |first: Submitted| first.id != submitted.id && (first.created || new.unique_key.is_none());
+                    let removed = |first: Submitted| self.0.world.hub.check(|checker| checker.is_removed(first.id));
+                    if acknowledged.is_some_and(|first| differs(first) && !removed(first))
+                        && !self.0.world.settings.is_forgetful()
                     {
                         let what = format!("one submit was acknowledged as {} and as {acknowledged:?}", submitted.id);
                         self.0.world.hub.violate("repeats", what);
                     }
-                    acknowledged = Some(submitted.id);
+                    acknowledged = Some(submitted);
                     if self.0.errs(30) {
                         self.0.look_up(&process, submitted.id).await;
                     }
                     // A caller whose answer got lost on the last stretch says it all again.
                     if !self.0.errs(25) {
-                        return;
+                        return acknowledged;
                     }
                 }
-                Some(Err(error)) if !error.is_temporary() => return,
+                Some(Err(error)) if !error.is_temporary() => return acknowledged,
                 _ => sleep(self.0.dice.span(10, 1_500)).await,
             }
         }
+        acknowledged
     }
 
     fn draw(&mut self) -> Option<NewExecution> {
@@ -119,7 +134,20 @@ impl Submitter {
             new.tags
                 .insert(TagKey::parse("team").ok()?, TagValue::parse(["red", "blue"][dice.below(2) as usize]).ok()?);
         }
-        new.policy = Policy { retry: Some(retry(dice.below(8))), ..Policy::default() };
+        new.policy = Policy {
+            retry: Some(retry(dice.below(8))),
+            attempt_timeout: dice.percent(12).then(|| dice.span(1_000, 6_000)),
+            max_reclaims: dice.percent(12).then(|| dice.below(3) as u32),
+            max_replays: dice.percent(20).then(|| dice.below(2) as u32),
+            retention: (settings.long_night && dice.percent(80))
+                .then(|| Span(limits::RETENTION_MIN.0 + dice.below(20_000))),
+            dedup_window: None,
+        };
+        new.deadline = dice.percent(10).then(|| When::After(dice.span(500, 25_000)));
+        if dice.percent(12) {
+            new.unique_key = Some(UniqueKey::parse(&format!("only/{}", dice.below(UNIQUE_KEYS))).ok()?);
+            return Some(new);
+        }
         if dice.percent(25) {
             let key = dice.below(KEYS);
             return self.keyed(new, key);
@@ -136,9 +164,11 @@ impl Submitter {
             input: input.ok()?,
             priority: 0,
             tags: BTreeMap::new(),
+            unique_key: None,
             requires: class(&[]),
             policy: Policy {
                 dedup_window: settings.long_night.then_some(limits::DEDUP_WINDOW_MIN),
+                retention: settings.long_night.then_some(limits::RETENTION_MIN),
                 ..Policy::default()
             },
             idempotency_key: Some(IdempotencyKey::parse(&format!("order/{key}")).ok()?),

@@ -1,11 +1,12 @@
 //! Claims, works, renews and reports; stalls, vanishes and repeats itself now and then.
 
-use super::Caller;
+use super::calls::Heard;
+use super::{Caller, boomerang};
 use crate::clock::sleep;
 use crate::faults::Fault;
 use crate::world::Running;
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Span};
-use onward_engine::Wants;
+use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Span, When, limits};
+use onward_engine::{Error, Wants};
 use std::collections::VecDeque;
 
 /// How a piece of work goes.
@@ -14,10 +15,31 @@ enum Fortune {
     Succeeds,
     Fails,
     GivenBack,
+    /// The worker goes on later.
+    Pauses,
+    /// The worker finds that nobody needs it.
+    GivenUp,
     /// The worker comes back after its lease has ended and reports as if nothing had happened.
     Stalls,
     /// The worker is never heard of again.
     Vanishes,
+}
+
+/// Attempts after which somebody keeps what nobody wanted to keep: more than one step of a purge removes.
+const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE + 2;
+
+/// A piece of work in a worker's hands.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    fence: Fence,
+    is_kept: bool,
+}
+
+impl Held {
+    fn new(work: &Claimed) -> Self {
+        let is_kept = boomerang().is_none_or(|kind| kind != work.kind) || work.fence.attempt >= BOOMERANG_ATTEMPTS;
+        Self { fence: work.fence, is_kept }
+    }
 }
 
 /// Somebody who works.
@@ -55,17 +77,21 @@ impl Worker {
 
     /// One after the other, while the leases of those that wait are renewed.
     async fn serve_all(&mut self, claimed: Vec<Claimed>) {
-        let mut queue: VecDeque<Fence> = claimed.iter().map(|work| work.fence).collect();
+        let mut queue: VecDeque<Held> = claimed.iter().map(Held::new).collect();
         while !queue.is_empty() {
             let more = self.serve(queue.make_contiguous()).await;
             queue.pop_front();
-            queue.extend(more.iter().map(|work| work.fence));
+            queue.extend(more.iter().map(Held::new));
         }
     }
 
     /// Does the first piece of work that it holds; the answer is what it got on top.
-    async fn serve(&mut self, held: &[Fence]) -> Vec<Claimed> {
-        let Some(fence) = held.first().copied() else { return Vec::new() };
+    async fn serve(&mut self, held: &[Held]) -> Vec<Claimed> {
+        let Some(Held { fence, is_kept }) = held.first().copied() else { return Vec::new() };
+        if !is_kept {
+            self.report(fence, Fortune::GivenBack).await;
+            return Vec::new();
+        }
         let lease = self.wants.lease.0;
         let fortune = self.fortune();
         match fortune {
@@ -79,6 +105,9 @@ impl Worker {
             }
             _ => {
                 sleep(self.caller.dice.span(0, lease / 3)).await;
+                if self.caller.dice.percent(15) {
+                    self.progress(fence).await;
+                }
                 while self.caller.dice.percent(25) && self.renew(held).await {
                     sleep(self.caller.dice.span(0, lease / 2)).await;
                 }
@@ -96,14 +125,17 @@ impl Worker {
         if self.caller.world.is_calm() {
             // Timers have something to do even when nothing else goes wrong.
             return match draw {
-                0..=81 => Fortune::Succeeds,
+                0..=76 => Fortune::Succeeds,
+                77..=81 => Fortune::Pauses,
                 82..=91 => Fortune::Fails,
                 _ => Fortune::Vanishes,
             };
         }
         match draw {
-            0..=57 => Fortune::Succeeds,
-            58..=77 => Fortune::Fails,
+            0..=47 => Fortune::Succeeds,
+            48..=65 => Fortune::Fails,
+            66..=74 => Fortune::Pauses,
+            75..=77 => Fortune::GivenUp,
             78..=82 => Fortune::GivenBack,
             83..=93 => Fortune::Stalls,
             _ => Fortune::Vanishes,
@@ -111,10 +143,18 @@ impl Worker {
     }
 
     /// Renews everything it holds; says whether the first lease lives on.
-    async fn renew(&mut self, held: &[Fence]) -> bool {
+    async fn renew(&mut self, held: &[Held]) -> bool {
         let Some(process) = self.caller.world.any(&mut self.caller.dice) else { return false };
-        let heard = self.caller.renew(&process, held, self.wants.lease).await;
+        let fences: Vec<Fence> = held.iter().map(|held| held.fence).collect();
+        let heard = self.caller.renew(&process, &fences, self.wants.lease).await;
         matches!(heard, Some(Ok(answers)) if matches!(answers.first(), Some(Ok(_))))
+    }
+
+    async fn progress(&mut self, fence: Fence) {
+        let percent = self.caller.dice.below(101) as u8;
+        if let Some(process) = self.caller.world.any(&mut self.caller.dice) {
+            self.caller.progress(&process, fence, percent).await;
+        }
     }
 
     /// Reports success and takes the next work in the same call.
@@ -142,6 +182,7 @@ impl Worker {
         };
         let failure = Failure::new(category, "it did not work");
         let Some(result) = self.result() else { return };
+        let pause = When::After(self.caller.dice.span(0, 5_000));
         let mut acknowledged = None;
         let forgetful = self.caller.world.settings.is_forgetful();
         for _ in 0..5 {
@@ -149,19 +190,18 @@ impl Worker {
                 sleep(Span(200)).await;
                 continue;
             };
+            let caller = &mut self.caller;
             let answer = match fortune {
-                Fortune::Fails => {
-                    self.caller.fail(&process, command, fence, &failure).await.map(|answer| answer.map(Some))
-                }
-                Fortune::GivenBack => self.caller.unclaim(&process, fence).await.map(|answer| answer.map(|()| None)),
-                _ => {
-                    let heard = self.caller.complete(&process, command, fence, &result).await;
-                    heard.map(|answer| answer.map(|()| None))
-                }
+                Fortune::Fails => said(caller.fail(&process, command, fence, &failure).await),
+                Fortune::GivenBack => said(caller.unclaim(&process, fence).await),
+                Fortune::Pauses => said(caller.delay(&process, command, fence, pause).await),
+                Fortune::GivenUp => said(caller.give_up(&process, command, fence).await),
+                _ => said(caller.complete(&process, command, fence, &result).await),
             };
+            let forgetful = forgetful || self.caller.world.hub.check(|checker| checker.is_removed(fence.execution));
             match answer {
                 Some(Ok(reply)) => {
-                    if acknowledged.is_some_and(|first| first != reply) && !forgetful {
+                    if acknowledged.as_ref().is_some_and(|first| *first != reply) && !forgetful {
                         let what = format!("{command} was answered {acknowledged:?}, then {reply:?}");
                         self.caller.world.hub.violate("repeats", what);
                     }
@@ -185,4 +225,9 @@ impl Worker {
             }
         }
     }
+}
+
+/// Answers of all kinds, so that a repeat can be compared with the first.
+fn said<T: std::fmt::Debug>(heard: Heard<T>) -> Option<Result<String, Error>> {
+    heard.map(|answer| answer.map(|reply| format!("{reply:?}")))
 }

@@ -2,11 +2,12 @@
 
 use super::calls::Since;
 use super::executions::Asks;
+use super::holding::Holding;
 use super::{Checker, Stage};
 use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Lane, Millis, Namespace, Payload, PayloadSlot,
-    Rejection, Renewed, WorkerName,
+    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Millis, Payload, PayloadSlot, Rejection, Renewed,
+    WorkerName,
 };
 use onward_engine::{Error, Wants};
 use onward_store::ErrorKind;
@@ -57,9 +58,9 @@ impl Checker {
         self.violate(ANSWERS, format!("{call} of {about} was refused without reason: {rejection}"));
     }
 
-    /// What was refused must not have happened.
-    pub(super) fn refused(&mut self, command: CommandId, happened: bool) {
-        if self.calls.refused(command) && happened {
+    /// What was refused must not have happened. Whoever removes an execution removes its memory of what happened too.
+    pub(super) fn refused(&mut self, command: CommandId, id: ExecutionId, happened: bool) {
+        if self.calls.refused(command) && happened && !self.executions.is_removed(id) {
             self.violate(ANSWERS, format!("command {command} happened and its caller was told that it did not"));
         }
     }
@@ -84,6 +85,9 @@ impl Checker {
         if self.executions.is_void(id) || (self.rollbacks > 0 && self.execution(id).is_none()) {
             return;
         }
+        if self.executions.is_removed(id) && self.execution(id).is_none() {
+            return;
+        }
         if self.executions.leased(work.fence.lease) != Some(id) {
             return self.violate(ANSWERS, format!("{worker} was given a lease on {id} that nobody committed"));
         }
@@ -101,13 +105,15 @@ impl Checker {
     /// A renewal was answered.
     pub(crate) fn renewed(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<Renewed, Error>) {
         match answer {
-            Ok(Renewed { expires_at: until, .. }) => {
+            Ok(renewed) => {
+                let until = &renewed.expires_at;
                 let written = self.executions.stages(fence.execution, since.seq).into_iter().any(
                     |stage| matches!(stage, Stage::Active(holding) if holding.lease == Some((fence.lease, *until))),
                 );
-                if !written && !self.executions.is_void(fence.execution) {
+                if !written && !self.ended_since(since, fence) && !self.executions.is_void(fence.execution) {
                     self.violate(ANSWERS, format!("a lease on {} was not extended to {until}", fence.execution));
                 }
+                self.told_to_stop(since, fence, renewed);
             }
             Err(Error::Refused(rejection)) => self.fenced_off("a renewal", since, now, fence, rejection),
             Err(error) => self.failure("a renewal", error),
@@ -130,7 +136,7 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
-                self.refused(command, happened);
+                self.refused(command, fence.execution, happened);
                 self.fenced_off("a completion", since, now, fence, rejection);
             }
             Err(error) => self.failure("a completion", error),
@@ -148,8 +154,7 @@ impl Checker {
     ) {
         match answer {
             Ok(()) => {
-                let last = self.execution(fence.execution).and_then(|execution| execution.last.as_ref());
-                let command = last.and_then(|last| last.ended_by);
+                let command = self.calls.ender(fence);
                 self.ended(command.unwrap_or(CommandId(0)), fence, |end| *end == AttemptEnd::Succeeded);
                 self.resulted(fence, result);
             }
@@ -158,9 +163,14 @@ impl Checker {
         }
     }
 
-    /// An execution holds the result that its worker sent.
+    /// An execution holds the result that its worker sent, until it begins a new life or is removed.
     fn resulted(&mut self, fence: Fence, result: &Payload) {
-        let kept = self.execution(fence.execution).and_then(|execution| self.payload(execution, PayloadSlot::Result));
+        let ended = self.execution(fence.execution).filter(|execution| {
+            let is_last = execution.last.as_ref().is_some_and(|last| last.lease == fence.lease);
+            is_last && matches!(Stage::of(execution), Stage::Finished(_))
+        });
+        let Some(execution) = ended else { return };
+        let kept = self.payload(execution, PayloadSlot::Result);
         if kept.as_ref() != Some(result) && !self.executions.is_void(fence.execution) {
             self.violate(ANSWERS, format!("the result of {} is not what was sent", fence.execution));
         }
@@ -188,7 +198,7 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
-                self.refused(command, happened);
+                self.refused(command, fence.execution, happened);
                 self.fenced_off("a failure", since, now, fence, rejection);
             }
             Err(error) => self.failure("a failure", error),
@@ -212,7 +222,7 @@ impl Checker {
     }
 
     /// An attempt was acknowledged as ended by this very call, in this way.
-    fn ended(&mut self, command: CommandId, fence: Fence, right: impl Fn(&AttemptEnd) -> bool) {
+    pub(super) fn ended(&mut self, command: CommandId, fence: Fence, right: impl Fn(&AttemptEnd) -> bool) {
         if self.executions.is_void(fence.execution) {
             return;
         }
@@ -226,11 +236,12 @@ impl Checker {
     }
 
     /// A worker was told that it does not own the execution: true at some moment since the call began.
-    fn fenced_off(&mut self, call: &str, since: Since, now: Millis, fence: Fence, rejection: &Rejection) {
+    pub(super) fn fenced_off(&mut self, call: &str, since: Since, now: Millis, fence: Fence, rejection: &Rejection) {
         if self.executions.is_void(fence.execution) {
             return;
         }
         let mut stages = self.executions.stages(fence.execution, since.seq).into_iter();
+        let holds = |holding: &Holding| holding.lease.is_some_and(|(id, _)| id == fence.lease);
         let is_right = match rejection {
             Rejection::ExecutionNotFound(_) => stages.any(|stage| *stage == Stage::Absent),
             Rejection::NotActive { state, .. } => {
@@ -249,34 +260,38 @@ impl Checker {
                         matches!(stage, Stage::Active(holding) if holding.lease == Some((fence.lease, *expired_at)))
                     })
             }
+            Rejection::AttemptTimedOut { timed_out_at: over } => {
+                *over <= now
+                    && stages.any(|stage| {
+                        matches!(stage, Stage::Active(holding) if holding.times_out_at == Some(*over) && holds(holding))
+                    })
+            }
+            Rejection::DeadlinePassed { deadline: over } => {
+                *over <= now
+                    && stages.any(|stage| {
+                        matches!(stage, Stage::Active(holding) if holding.deadline == Some(*over) && holds(holding))
+                    })
+            }
             _ => false,
         };
         if !is_right {
             self.unjustified(call, rejection, &fence.execution);
         }
     }
-
-    /// A lane change was answered. What was decided before the store lost commits may be lost with them.
-    pub(crate) fn lane_set(&mut self, since: Since, namespace: &Namespace, lane: &Lane, answer: &Result<u64, Error>) {
-        match answer {
-            Ok(revision) if since.rollbacks == self.rollbacks => {
-                let name = (namespace.clone(), lane.clone());
-                let verdict = self.lanes.answered(&name, *revision, self.partitions);
-                self.verdict("lanes", verdict);
-            }
-            Ok(_) => {}
-            Err(Error::Refused(rejection)) => self.unjustified("a change", rejection, lane),
-            Err(error) => self.failure("a lane change", error),
-        }
-    }
 }
 
 /// Whether an execution was given to a worker just so.
 fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool {
-    let State::Active(active) = &execution.state else { return false };
+    let State::Active(active) = &execution.state else {
+        // Taken away in the commit that gave it out.
+        return execution.last.as_ref().is_some_and(|last| {
+            (last.lease, last.index, &last.worker) == (work.fence.lease, work.fence.attempt, worker)
+        });
+    };
     let (lease, attempt, fence) = (&active.lease, &active.attempt, &work.fence);
     (lease.id, lease.epoch, &lease.worker, lease.expires_at) == (fence.lease, fence.epoch, worker, work.expires_at)
         && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
         && (&execution.tags, execution.retries, execution.created_at) == (&work.tags, work.retries, work.created_at)
+        && (execution.deadline, attempt.resumed_at.is_some()) == (work.deadline, work.resumed)
 }

@@ -2,10 +2,10 @@
 //! happen.
 
 use super::Change;
-use onward_core::record::{EndedAttempt, Record};
+use onward_core::record::{EndedAttempt, Execution, Record, State};
 use onward_core::{CommandId, ExecutionId, Fence, Key, Millis, Payload};
 use onward_engine::{NewExecution, SubmitIds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When a call began: its answer must be true at some moment from then on.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,8 @@ pub(super) struct Calls {
     ended: BTreeMap<CommandId, (ExecutionId, EndedAttempt)>,
     requests: BTreeMap<CommandId, NewExecution>,
     inputs: BTreeMap<ExecutionId, Payload>,
+    /// What operators wanted to remove.
+    unwanted: BTreeSet<ExecutionId>,
 }
 
 impl Calls {
@@ -57,6 +59,21 @@ impl Calls {
         self.inputs.get(&id)
     }
 
+    /// Somebody wants to remove an execution.
+    pub(super) fn removes(&mut self, id: ExecutionId) {
+        self.unwanted.insert(id);
+    }
+
+    pub(super) fn is_unwanted(&self, id: ExecutionId) -> bool {
+        self.unwanted.contains(&id)
+    }
+
+    /// The call that ended the attempt of a lease.
+    pub(super) fn ender(&self, fence: Fence) -> Option<CommandId> {
+        let of = |(id, attempt): &(ExecutionId, EndedAttempt)| (*id, attempt.lease) == (fence.execution, fence.lease);
+        self.ended.iter().find(|(_, ended)| of(ended)).map(|(command, _)| *command)
+    }
+
     /// The attempt that a call ended.
     pub(super) fn ended(&self, command: CommandId) -> Option<&(ExecutionId, EndedAttempt)> {
         self.ended.get(&command)
@@ -79,6 +96,12 @@ impl Calls {
                     if let Some(last) = &execution.last {
                         self.ends(*id, last)?;
                     }
+                    let before = match change.before.as_deref() {
+                        Some(Record::Execution(before)) => Some(before),
+                        _ => None,
+                    };
+                    self.pauses(before, execution)?;
+                    self.operates(before, execution)?;
                 }
                 (Key::Attempt(id, _), Some(Record::Attempt(attempt))) => self.ends(*id, attempt)?,
                 _ => {}
@@ -94,6 +117,34 @@ impl Calls {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A pause is the call of whoever held the attempt.
+    fn pauses(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
+        let State::Waiting(waiting) = &after.state else { return Ok(()) };
+        let paused = waiting.next.paused();
+        let known = before.is_some_and(|before| matches!(&before.state, State::Waiting(_)));
+        let Some((paused, (command, _))) = paused.and_then(|paused| Some((paused, paused.attempt.pauses.back()?)))
+        else {
+            return Ok(());
+        };
+        if known {
+            return Ok(());
+        }
+        self.happened(*command)?;
+        let held = (after.id, paused.lease, paused.attempt.index);
+        match self.sent.get(command).and_then(|sent| sent.fence) {
+            Some(fence) if (fence.execution, fence.lease, fence.attempt) != held => {
+                Err(format!("the holder of attempt {} of {} paused {held:?}", fence.attempt, fence.execution))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What operators were told to be refused did not happen.
+    fn operates(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
+        let known = |by| before.is_some_and(|before| before.operated.iter().any(|operated| operated.by == by));
+        after.operated.iter().filter(|operated| !known(operated.by)).try_for_each(|operated| self.happened(operated.by))
     }
 
     fn ends(&mut self, id: ExecutionId, attempt: &EndedAttempt) -> Result<(), String> {

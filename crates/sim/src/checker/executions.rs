@@ -1,6 +1,8 @@
 //! Executions: only legal transitions, one event for each, one lease at a time, epochs that only grow, one end.
 
-use super::{Change, Stage, policy};
+use super::life::Life;
+use super::stage::Terms;
+use super::{Change, Stage, changes, policy};
 use onward_core::record::{Execution, Outcome, Record, State};
 use onward_core::{
     Class, CommandId, Event, ExecutionId, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
@@ -26,20 +28,6 @@ pub(super) struct Executions {
     keys: BTreeMap<(Namespace, IdempotencyKey), (ExecutionId, Millis)>,
     leases: BTreeMap<LeaseId, ExecutionId>,
     workers: BTreeMap<WorkerName, Asks>,
-}
-
-/// What one execution went through.
-#[derive(Debug)]
-pub(super) struct Life {
-    /// Every stage with the number of the commit that made it.
-    versions: Vec<(u64, Stage)>,
-    /// The highest epoch ever given out.
-    epoch: u64,
-    claims: u32,
-    /// Since when it waits for a worker, if it does.
-    ready_since: Option<Millis>,
-    /// The store lost a commit that touched it, so nothing that was said about it before counts.
-    void: bool,
 }
 
 impl Executions {
@@ -82,6 +70,19 @@ impl Executions {
         self.leases.get(&lease).copied()
     }
 
+    /// Whether an execution was ever removed, so that what was said about it before may be forgotten.
+    pub(super) fn is_removed(&self, id: ExecutionId) -> bool {
+        self.lives.get(&id).is_some_and(|life| life.removed)
+    }
+
+    /// An execution in a stage that fits, chosen by a draw; any when none fits.
+    pub(super) fn pick(&self, draw: u64, fits: impl Fn(&Stage) -> bool) -> Option<ExecutionId> {
+        let standing = |life: &&Life| life.versions.last().is_some_and(|(_, stage)| fits(stage));
+        let count = self.lives.values().filter(standing).count() as u64;
+        let nth = usize::try_from(draw % count.max(1)).ok()?;
+        self.lives.iter().filter(|(_, life)| standing(life)).nth(nth).map(|(id, _)| *id)
+    }
+
     /// Looks at all executions that a commit changed.
     pub(super) fn committed(
         &mut self,
@@ -93,16 +94,13 @@ impl Executions {
         let mut told = BTreeSet::new();
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
-            let Some(Record::Execution(after)) = change.after.as_deref() else {
-                return Err(format!("{id} disappeared"));
-            };
             told.insert(id);
-            let before = match change.before.as_deref() {
-                Some(Record::Execution(before)) => Some(before),
+            let [before, after] = [&change.before, &change.after].map(|record| match record.as_deref() {
+                Some(Record::Execution(execution)) => Some(execution),
                 _ => None,
-            };
+            });
             let own: Vec<&Event> = events.iter().filter(|event| event.execution == Some(id)).collect();
-            self.changed(seq, now, before, after, &own).map_err(|what| format!("{id}: {what}"))?;
+            self.changed(seq, now, (before, after), &own).map_err(|what| format!("{id}: {what}"))?;
         }
         match events.iter().filter_map(|event| event.execution).find(|id| !told.contains(id)) {
             Some(id) => Err(format!("an event was written for {id}, which did not change")),
@@ -114,21 +112,27 @@ impl Executions {
         &mut self,
         seq: u64,
         now: Millis,
-        before: Option<&Execution>,
-        after: &Execution,
+        (before, after): (Option<&Execution>, Option<&Execution>),
         events: &[&Event],
     ) -> Result<(), String> {
         // A record that somebody touched is written again as it was.
-        if before == Some(after) && events.is_empty() {
+        if before == after && events.is_empty() {
             return Ok(());
         }
         let mut stage = before.map_or(Stage::Absent, Stage::of);
+        let Some(mut terms) = before.or(after).map(Terms::of) else { return Ok(()) };
         let mut between = Vec::new();
         for event in events {
-            stage = stage.after(&event.what, event.at, now)?;
-            self.event(after, &event.what)?;
+            if let (What::Replayed { .. }, Some(after)) = (&event.what, after) {
+                terms = Terms::of(after);
+            }
+            stage = stage.after(&event.what, event.at, now, terms)?;
+            if let Some(after) = after {
+                self.event(after, &event.what)?;
+            }
             between.push((seq, stage.clone()));
         }
+        let Some(after) = after else { return self.removed(seq, before, &stage, between) };
         // What a commit passes through is true for the answers that it gives on the way.
         between.pop();
         let found = Stage::of(after);
@@ -138,34 +142,56 @@ impl Executions {
         match before {
             None => self.accepted(after, now)?,
             Some(before) => {
-                unchanged(before, after)?;
+                changes::unchanged(before, after, events)?;
+                changes::ended(before, after)?;
                 policy::obeyed(before, after, events)?;
                 if events.is_empty() {
-                    renewed(before, after, now)?;
+                    changes::silent(before, after, now)?;
                 }
             }
         }
-        self.lasts(before, after)?;
-        self.consistent(after, now)?;
+        self.lasts(before, after, now)?;
+        self.consistent(after)?;
         let life = self.lives.entry(after.id).or_insert_with(|| Life::new(false));
-        life.ready_since = (found == Stage::Ready).then_some(now);
+        life.ready_since = matches!(found, Stage::Ready(_)).then_some(now);
         life.versions.extend(between);
         life.versions.push((seq, found));
         Ok(())
     }
 
+    /// An execution is gone. Whoever removes it within the time in which its submit may be repeated lets that repeat
+    /// create it again, as if it had never been.
+    fn removed(
+        &mut self,
+        seq: u64,
+        before: Option<&Execution>,
+        stage: &Stage,
+        between: Vec<(u64, Stage)>,
+    ) -> Result<(), String> {
+        let Some(before) = before else { return Ok(()) };
+        if !matches!(stage, Stage::Purging(_)) {
+            return Err(format!("it was {stage:?} and disappeared"));
+        }
+        self.created.remove(&before.created_by);
+        let life = self.lives.entry(before.id).or_insert_with(|| Life::new(false));
+        life.versions.extend(between);
+        life.versions.push((seq, Stage::Absent));
+        (life.epoch, life.claims, life.ready_since, life.removed) = (0, 0, None, true);
+        Ok(())
+    }
+
     /// What an event says beyond the stage it leads to.
     fn event(&mut self, execution: &Execution, what: &What) -> Result<(), String> {
-        let What::Claimed { attempt, epoch, worker, .. } = what else { return Ok(()) };
+        let What::Claimed { attempt, epoch, worker, resumed } = what else { return Ok(()) };
         let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
         if *epoch <= life.epoch {
             return Err(format!("epoch {epoch} was given out after epoch {}", life.epoch));
         }
-        if *attempt != life.claims {
-            return Err(format!("attempt {attempt} began after {} attempts", life.claims));
-        }
         life.epoch = *epoch;
-        life.claims += 1;
+        life.claims += u32::from(!resumed);
+        if attempt + 1 != life.claims {
+            return Err(format!("attempt {attempt} began as number {}", life.claims));
+        }
         let Some(asks) = self.workers.get(worker) else { return Err(format!("nobody is called {worker}")) };
         let lane_fits = asks.namespace == execution.namespace && asks.lanes.contains(&execution.lane);
         if !lane_fits || !execution.requires.missing_from(&asks.capabilities).is_empty() {
@@ -175,12 +201,21 @@ impl Executions {
     }
 
     /// A lease that was just given out or renewed lasts as long as its worker asked for.
-    fn lasts(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
+    fn lasts(&self, before: Option<&Execution>, after: &Execution, now: Millis) -> Result<(), String> {
         let State::Active(active) = &after.state else { return Ok(()) };
         let lease = &active.lease;
-        let is_new =
-            !matches!(before.map(|before| &before.state), Some(State::Active(old)) if old.lease.id == lease.id);
-        let from = if is_new { active.attempt.started_at } else { after.changed_at };
+        let old = match before.map(|before| &before.state) {
+            Some(State::Active(old)) if old.lease.id == lease.id => Some(&old.lease),
+            _ => None,
+        };
+        if old.is_some_and(|old| old.expires_at == lease.expires_at) {
+            return Ok(());
+        }
+        let begun = active.attempt.resumed_at.unwrap_or(active.attempt.started_at);
+        let from = if old.is_none() { begun } else { after.changed_at };
+        if now >= lease.expires_at {
+            return Err(format!("a lease was written at {now} that had ended at {}", lease.expires_at));
+        }
         let asked = self.workers.get(&lease.worker).map(|asks| asks.lease);
         if asked.is_none_or(|asked| lease.expires_at != from + asked) {
             return Err(format!("a lease from {from} to {} was given for {asked:?}", lease.expires_at));
@@ -208,8 +243,9 @@ impl Executions {
         }
     }
 
-    fn consistent(&mut self, execution: &Execution, now: Millis) -> Result<(), String> {
-        let succeeded = matches!(Stage::of(execution), Stage::Finished(Outcome::Success));
+    fn consistent(&mut self, execution: &Execution) -> Result<(), String> {
+        let succeeded =
+            matches!(Stage::of(execution), Stage::Finished(Outcome::Success) | Stage::Purging(Outcome::Success));
         if execution.result.is_some() != succeeded {
             return Err("it has a result without success, or success without a result".to_owned());
         }
@@ -222,11 +258,12 @@ impl Executions {
         if (execution.epoch, execution.attempts) != (life.epoch, life.claims) {
             return Err(format!("its record counts epoch {} and {} attempts", execution.epoch, execution.attempts));
         }
-        let State::Active(active) = &execution.state else { return Ok(()) };
-        if now >= active.lease.expires_at {
-            return Err(format!("a lease was written at {now} that had ended at {}", active.lease.expires_at));
-        }
-        match self.leases.insert(active.lease.id, execution.id) {
+        // A lease that was taken away in the commit that gave it out is known only by the attempt that ended.
+        let current = match &execution.state {
+            State::Active(active) => Some(active.lease.id),
+            _ => execution.last.as_ref().map(|last| last.lease),
+        };
+        match current.and_then(|lease| self.leases.insert(lease, execution.id)) {
             Some(other) if other != execution.id => Err(format!("its lease id was used for {other}")),
             _ => Ok(()),
         }
@@ -237,6 +274,7 @@ impl Executions {
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
             let mut life = Life::new(true);
+            life.removed = self.is_removed(id);
             if let Some(Record::Execution(execution)) = change.after.as_deref() {
                 life.versions.push((seq, Stage::of(execution)));
                 (life.epoch, life.claims) = (execution.epoch, execution.attempts);
@@ -249,46 +287,4 @@ impl Executions {
             }
         }
     }
-}
-
-impl Life {
-    fn new(void: bool) -> Self {
-        Self { versions: Vec::new(), epoch: 0, claims: 0, ready_since: None, void }
-    }
-}
-
-/// What never changes did not, and time did not go back.
-fn unchanged(before: &Execution, after: &Execution) -> Result<(), String> {
-    let fixed = |x: &Execution| {
-        let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.priority);
-        let rest = (x.input.clone(), x.policy.clone(), x.idempotency_key.clone(), x.created_at, x.created_by);
-        (place, rest, x.tags.clone(), x.share.clone())
-    };
-    if fixed(before) != fixed(after) {
-        return Err("something that never changes has changed".to_owned());
-    }
-    if after.changed_at < before.changed_at {
-        return Err(format!("its time went back from {} to {}", before.changed_at, after.changed_at));
-    }
-    if before.queued_at.is_some() && before.queued_at != after.queued_at {
-        return Err("it lost its place in the queue".to_owned());
-    }
-    Ok(())
-}
-
-/// Without an event nothing but the end of a live lease may have moved, and only forward.
-fn renewed(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
-    let (State::Active(old), State::Active(new)) = (&before.state, &after.state) else {
-        return Err("it changed without an event".to_owned());
-    };
-    if old.lease.id != new.lease.id || old.attempt != new.attempt || before.last != after.last {
-        return Err("its lease changed hands without an event".to_owned());
-    }
-    if new.lease.expires_at < old.lease.expires_at {
-        return Err("a renewal made its lease shorter".to_owned());
-    }
-    if now >= old.lease.expires_at {
-        return Err(format!("a lease that had ended at {} was renewed at {now}", old.lease.expires_at));
-    }
-    Ok(())
 }

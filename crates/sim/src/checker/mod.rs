@@ -6,7 +6,12 @@
 //! - *versions*: a commit found everything as it expected, in its window, under an id that is new.
 //! - *executions*: transitions are legal, each with one event; epochs only grow; no lease ends early, is used late or
 //!   overlaps another; one end; one execution for each submit and each remembered key; retries, pauses and lengths of
-//!   leases as they were asked for; only too many lost leases are the end.
+//!   leases as they were asked for; only too many lost leases are the end; a paused attempt goes on under its number;
+//!   what was asked to stop is not tried again; time that is over ends what it belongs to, the earliest first.
+//! - *history*: what an execution remembers of itself, in its record and in pages beside it, is what its events told.
+//! - *pieces*: what stands beside an execution is written once and gone before it; only what ended is removed, when
+//!   somebody asked or its time was over, and then for good.
+//! - *unique*: a unique key stands for one execution that has not ended.
 //! - *requests*: an execution is born with the arguments and the delay of its submit, and with the right time once all
 //!   clocks are corrected.
 //! - *fence*: an attempt ends by the call of its own holder; what was refused did not happen.
@@ -25,28 +30,36 @@
 
 mod answers;
 mod calls;
+mod changes;
+mod chronicle;
 mod executions;
 mod feed;
 mod history;
+mod holding;
 mod lanes;
+mod life;
 mod messages;
+mod operations;
+mod pieces;
 mod policy;
 mod reads;
 mod requests;
 mod rest;
 mod stage;
 mod submits;
+mod verbs;
 
 pub(crate) use reads::Walk;
 pub(crate) use stage::Stage;
 
+use chronicle::Chronicle;
 use executions::Executions;
 use feed::Feed;
 use history::History;
 use lanes::Lanes;
 use messages::Messages;
 use onward_core::record::Record;
-use onward_core::{Event, Key, Millis, codec, index};
+use onward_core::{Event, Key, Millis, codec};
 use onward_store as store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -83,6 +96,7 @@ pub(crate) struct Checker {
     ids: BTreeSet<store::Version>,
     executions: Executions,
     history: History,
+    chronicle: Chronicle,
     lanes: Lanes,
     messages: Messages,
     feed: Feed,
@@ -104,6 +118,7 @@ impl Checker {
             ids: BTreeSet::new(),
             executions: Executions::default(),
             history: History::default(),
+            chronicle: Chronicle::default(),
             lanes: Lanes::default(),
             messages: Messages::default(),
             feed: Feed::default(),
@@ -164,6 +179,12 @@ impl Checker {
         self.born(&changes, now);
         let verdict = self.executions.committed(self.seq, now, &changes, &events);
         self.verdict("executions", verdict);
+        let verdict = self.chronicle.committed(&changes, &events);
+        self.verdict("history", verdict);
+        let verdict = self.pieces(&changes, &events).and_then(|()| self.removals(&changes, &events, now));
+        self.verdict("pieces", verdict);
+        let verdict = self.unique_keys(&changes);
+        self.verdict("unique", verdict);
         let verdict = self.lanes.committed(self.seq, &changes, &events, batch.partition);
         self.verdict("lanes", verdict);
         let verdict = self.messages.committed(&changes);
@@ -231,7 +252,7 @@ impl Checker {
         if let Record::Unreadable(_) = record {
             return self.violate("codec", format!("the body of {} cannot be read", row.key));
         }
-        if let Some(what) = differs(row, record) {
+        if let Some(what) = rest::differs(row, record) {
             self.violate("indexes", what);
         }
     }
@@ -258,25 +279,11 @@ impl Checker {
         }
         self.history.note(self.seq, &changes);
         self.executions.rolled_back(self.seq, &changes);
+        self.chronicle.rolled_back(&changes);
         self.lanes.rolled_back(self.seq, &changes);
         self.messages.rolled_back(&changes);
         self.calls.rolled_back(&changes);
     }
-}
-
-/// How a row's entries and due time differ from those that follow from its record, if they do.
-fn differs(row: &store::Record, record: &Record) -> Option<String> {
-    let mut derived: Vec<(String, u64)> =
-        index::entries(record).into_iter().map(|entry| (entry.name, entry.rank)).collect();
-    let mut listed: Vec<(String, u64)> =
-        row.entries.iter().map(|entry| (entry.name.as_str().to_owned(), entry.rank)).collect();
-    derived.sort_unstable();
-    listed.sort_unstable();
-    if derived != listed {
-        return Some(format!("{} is listed in {listed:?} and belongs in {derived:?}", row.key));
-    }
-    let due = index::due(record).map(|due| due.0);
-    (row.due != due).then(|| format!("{} is due at {:?} and should be at {due:?}", row.key, row.due))
 }
 
 /// A record that a commit changed.

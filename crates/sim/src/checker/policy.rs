@@ -22,7 +22,12 @@ impl Tries {
     }
 
     fn failed(&mut self, policy: &Execution, event: &Event) -> Result<(), String> {
-        let What::AttemptFailed { category, retry_at, .. } = &event.what else { return Ok(()) };
+        let timeout = Category::timeout();
+        let (category, retry_at) = match &event.what {
+            What::AttemptFailed { category, retry_at, .. } => (category, retry_at),
+            What::TimedOut { retry_at, .. } => (&timeout, retry_at),
+            _ => return Ok(()),
+        };
         let retry = policy.policy.retry();
         let listed = retry.categories.is_empty() || retry.categories.contains(category);
         let allowed = self.retries < retry.max_retries && listed && *category != Category::permanent();
@@ -76,9 +81,15 @@ pub(super) fn obeyed(before: &Execution, after: &Execution, events: &[&Event]) -
     let mut tries = Tries::of(before);
     for event in events {
         match &event.what {
-            What::AttemptFailed { .. } => tries.failed(before, event)?,
-            What::LeaseExpired { again_at, .. } => tries.lost(before.policy.max_reclaims(), event.at, *again_at)?,
-            What::Completed { .. } => tries.reclaims_in_a_row = 0,
+            What::AttemptFailed { .. } | What::TimedOut { .. } => tries.failed(before, event)?,
+            What::LeaseExpired { again_at, .. } | What::LeaseRevoked { again_at, .. } => {
+                tries.lost(before.policy.max_reclaims(), event.at, *again_at)?;
+            }
+            What::Completed { .. } | What::Delayed { .. } => tries.reclaims_in_a_row = 0,
+            // Nobody is told how the attempt ended that was asked to stop.
+            What::Cancelled { .. } if after.reclaims_in_a_row == 0 => tries.reclaims_in_a_row = 0,
+            // A new life.
+            What::Replayed { .. } => tries = Tries { retries: 0, reclaims: 0, reclaims_in_a_row: 0 },
             _ => {}
         }
     }

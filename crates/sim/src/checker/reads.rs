@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::calls::Since;
-use onward_core::record::{Execution, Held, Record};
+use onward_core::record::{Execution, Held, Record, Transition};
 use onward_core::{ExecutionId, Key, Millis, Namespace, Payload, PayloadSlot};
 use onward_engine::{Error, Listing};
 use std::collections::BTreeSet;
@@ -29,7 +29,9 @@ impl Checker {
     /// Somebody looked an execution up.
     pub(crate) fn looked_up(&mut self, since: Since, id: ExecutionId, answer: &Result<Option<Execution>, Error>) {
         match answer {
+            // What is being removed is gone for everybody.
             Ok(found) if self.history.was(id, since.seq, found.as_ref()) => {}
+            Ok(None) if self.executions.is_removed(id) || self.history.any(id, Execution::is_purging) => {}
             Ok(None) => self.violate(READS, format!("{id} exists and cannot be found")),
             Ok(Some(found)) => self.violate(READS, format!("{id} was shown as it never was: {found:?}")),
             Err(error) => self.failure("a look-up", error),
@@ -48,6 +50,11 @@ impl Checker {
         if since.rollbacks != self.rollbacks {
             return;
         }
+        // A new life has no result yet, and what is removed has nothing.
+        let same_life = |now: &Execution| now.replays == execution.replays && !now.is_purging();
+        if !self.execution(execution.id).is_some_and(same_life) || self.executions.is_removed(execution.id) {
+            return;
+        }
         let stored = self.payload(execution, slot);
         let sent = if slot == PayloadSlot::Input { self.calls.input(execution.id) } else { None };
         match answer {
@@ -57,6 +64,25 @@ impl Checker {
                 self.violate(READS, format!("the {slot:?} of {} cannot be read: {error}", execution.id));
             }
             Err(error) => self.failure("reading a payload", error),
+        }
+    }
+
+    /// Somebody read what an execution went through: just what was told until it was as it was looked up.
+    pub(crate) fn history_read(
+        &mut self,
+        since: Since,
+        execution: &Execution,
+        answer: &Result<Vec<Transition>, Error>,
+    ) {
+        let removed =
+            self.executions.is_removed(execution.id) || self.execution(execution.id).is_none_or(Execution::is_purging);
+        match answer {
+            _ if removed || since.rollbacks != self.rollbacks => {}
+            Ok(found) if found == self.chronicle.until(execution) => {}
+            Ok(_) | Err(Error::Refused(_)) => {
+                self.violate(READS, format!("the history of {} is not what was told: {answer:?}", execution.id));
+            }
+            Err(error) => self.failure("reading a history", error),
         }
     }
 
@@ -105,6 +131,8 @@ impl Checker {
         let missing = self
             .history
             .existing(walk.since.seq)
+            .filter(|execution| !self.executions.is_removed(execution.id))
+            .filter(|execution| self.execution(execution.id).is_some_and(|now| !now.is_purging()))
             .find(|execution| execution.namespace == walk.namespace && !walk.seen.contains(&execution.id));
         if let Some(id) = missing.map(|execution| execution.id) {
             self.violate(READS, format!("{id} exists and was not listed"));

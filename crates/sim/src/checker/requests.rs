@@ -47,15 +47,26 @@ impl Checker {
             State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => Some(until),
             _ => None,
         };
+        let deadline = match new.deadline {
+            Some(When::After(span)) => Some(born.created_at + span),
+            Some(When::At(at)) => Some(at),
+            Some(When::Now) | None => None,
+        };
+        if deadline != born.deadline {
+            return Some(format!("expires at {:?} and should at {deadline:?}", born.deadline));
+        }
         (asked != written).then(|| format!("is delayed until {written:?} and should be until {asked:?}"))
     }
 
     /// Whether an execution was submitted with these arguments; the time is none of them.
     pub(super) fn same_arguments(&self, execution: &Execution, new: &NewExecution) -> bool {
+        // What stands beside an execution goes with it.
+        let gone = self.execution(execution.id).is_none_or(Execution::is_purging);
         let place = (&execution.namespace, &execution.lane, &execution.kind, execution.priority)
             == (&new.namespace, &new.lane, &new.kind, new.priority);
         place
-            && self.payload(execution, PayloadSlot::Input).as_ref() == Some(&new.input)
+            && self.payload(execution, PayloadSlot::Input).map_or(gone, |input| input == new.input)
+            && execution.unique_key == new.unique_key
             && (&execution.requires, &execution.tags, &execution.policy) == (&new.requires, &new.tags, &new.policy)
             && execution.idempotency_key == new.idempotency_key
     }

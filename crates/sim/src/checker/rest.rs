@@ -1,6 +1,6 @@
 //! At rest: when faults have ended and time has passed, nothing is stuck, owed, overdue or different from its source.
 
-use super::{Checker, Seen, Stage, differs};
+use super::{Checker, Seen, Stage};
 use onward_core::record::{LaneCopy, Record, State};
 use onward_core::{Class, Key, Millis, PartitionId, Span, index};
 use onward_engine::Wants;
@@ -18,7 +18,7 @@ impl Checker {
                     let feasible = execution.requires.missing_from(capabilities).is_empty();
                     match stage {
                         Stage::Finished(_) => None,
-                        Stage::Ready if !feasible => None,
+                        Stage::Ready(_) if !feasible => None,
                         stage => Some(format!("{stage:?} in lane {}", execution.lane)),
                     }
                 }
@@ -69,6 +69,8 @@ impl Checker {
         self.verdict("store", verdict);
         let verdict = rebuilt(snapshot);
         self.verdict("indexes", verdict);
+        let verdict = self.nothing_left();
+        self.verdict("pieces", verdict);
         let verdict = self.copies_agree();
         self.verdict("lanes", verdict);
     }
@@ -109,7 +111,11 @@ impl Checker {
 /// Whether something is still to do about a record, now or at its time.
 pub(super) fn is_open(record: &Record) -> bool {
     match record {
-        Record::Execution(execution) => !matches!(execution.state, State::Finished(_)),
+        // What has ended is due one day; only the days within a run are worth waiting for.
+        Record::Execution(execution) => match &execution.state {
+            State::Finished(finished) => finished.purging.is_some() || execution.policy.retention.is_some(),
+            State::Waiting(_) | State::Active(_) => true,
+        },
         Record::Outbox(outbox) => outbox.first < outbox.next,
         Record::LaneMaster(master) => !master.owed.is_empty(),
         record => index::due(record).is_some(),
@@ -137,4 +143,19 @@ fn rebuilt(snapshot: &Snapshot) -> Result<(), String> {
         return Err("the indexes differ from those rebuilt from the records".to_owned());
     }
     Ok(())
+}
+
+/// How a row's entries and due time differ from those that follow from its record, if they do.
+pub(super) fn differs(row: &store::Record, record: &Record) -> Option<String> {
+    let mut derived: Vec<(String, u64)> =
+        index::entries(record).into_iter().map(|entry| (entry.name, entry.rank)).collect();
+    let mut listed: Vec<(String, u64)> =
+        row.entries.iter().map(|entry| (entry.name.as_str().to_owned(), entry.rank)).collect();
+    derived.sort_unstable();
+    listed.sort_unstable();
+    if derived != listed {
+        return Some(format!("{} is listed in {listed:?} and belongs in {derived:?}", row.key));
+    }
+    let due = index::due(record).map(|due| due.0);
+    (row.due != due).then(|| format!("{} is due at {:?} and should be at {due:?}", row.key, row.due))
 }

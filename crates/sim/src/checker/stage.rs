@@ -2,43 +2,50 @@
 //!
 //! This is a second, smaller statement of the rules, written from their description and sharing no code with them.
 
-use onward_core::record::{Execution, Outcome, PublicState, Readiness, State, Waiting};
-use onward_core::{LeaseId, Millis, What, WorkerName};
+use super::holding::{Holding, Run};
+use onward_core::record::{Canceller, Execution, Next, Outcome, PublicState, Readiness, State, Waiting};
+use onward_core::{Millis, Span, What};
 
 /// Where an execution stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
     Absent,
-    Ready,
-    Delayed { until: Millis },
+    /// Anybody may claim it; the attempt that goes on with that, if one was paused.
+    Ready(Option<Run>),
+    Delayed {
+        until: Millis,
+        paused: Option<Run>,
+    },
     Active(Holding),
     Finished(Outcome),
+    /// It is being removed; nothing can happen to it any more.
+    Purging(Outcome),
 }
 
-/// Who holds an execution.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holding {
-    pub(crate) epoch: u64,
-    pub(crate) attempt: u32,
-    pub(crate) worker: WorkerName,
-    /// The lease; an event does not tell it, the record does.
-    pub(crate) lease: Option<(LeaseId, Millis)>,
+/// What an execution's submitter or replayer decided about its time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) deadline: Option<Millis>,
+    pub(super) timeout: Option<Span>,
+}
+
+impl Terms {
+    pub(super) fn of(execution: &Execution) -> Self {
+        Self { deadline: execution.deadline, timeout: execution.policy.attempt_timeout }
+    }
 }
 
 impl Stage {
     /// What a record says.
     pub(crate) fn of(execution: &Execution) -> Self {
+        let run = |next: &Next| next.paused().map(|paused| Run::of(&paused.attempt));
         match &execution.state {
-            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => Self::Ready,
-            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {
-                Self::Delayed { until: *until }
+            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => Self::Ready(run(next)),
+            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, next }) => {
+                Self::Delayed { until: *until, paused: run(next) }
             }
-            State::Active(active) => Self::Active(Holding {
-                epoch: active.lease.epoch,
-                attempt: active.attempt.index,
-                worker: active.lease.worker.clone(),
-                lease: Some((active.lease.id, active.lease.expires_at)),
-            }),
+            State::Active(active) => Self::Active(Holding::of(active, Terms::of(execution))),
+            State::Finished(finished) if finished.purging.is_some() => Self::Purging(finished.outcome),
             State::Finished(finished) => Self::Finished(finished.outcome),
         }
     }
@@ -46,85 +53,177 @@ impl Stage {
     /// Whether two stages are the same as far as events can tell.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Active(one), Self::Active(two)) => {
-                (one.epoch, one.attempt, &one.worker) == (two.epoch, two.attempt, &two.worker)
-            }
+            (Self::Active(one), Self::Active(two)) => one.agrees(two),
             (one, two) => one == two,
         }
+    }
+
+    pub(crate) fn is_unfinished(&self) -> bool {
+        matches!(self, Self::Ready(_) | Self::Delayed { .. } | Self::Active(_))
     }
 
     /// What users call it; `None` when there is no execution.
     pub(crate) fn public(&self) -> Option<PublicState> {
         Some(match self {
             Self::Absent => return None,
-            Self::Ready => PublicState::Waiting,
+            Self::Ready(_) => PublicState::Waiting,
             Self::Delayed { .. } => PublicState::Delayed,
             Self::Active(_) => PublicState::Active,
-            Self::Finished(outcome) => outcome.public(),
+            Self::Finished(outcome) | Self::Purging(outcome) => outcome.public(),
         })
     }
 
     /// The stage that an event leads to; `said_at` is the event's time and `now` the store's at its commit.
-    pub(crate) fn after(&self, what: &What, said_at: Millis, now: Millis) -> Result<Self, String> {
-        let waits = |until: Option<Millis>| match until {
-            Some(until) if until > said_at => Self::Delayed { until },
-            _ => Self::Ready,
-        };
-        match (self, what) {
-            (Self::Absent, What::Submitted { delayed_until, .. }) => Ok(waits(*delayed_until)),
-            (Self::Delayed { until }, What::Ready) => {
-                if now < *until {
-                    return Err(format!("became ready at {now}, before its time {until}"));
+    pub(super) fn after(&self, what: &What, said_at: Millis, now: Millis, terms: Terms) -> Result<Self, String> {
+        match self {
+            Self::Absent => match what {
+                What::Submitted { delayed_until, .. } => Ok(waits(*delayed_until, said_at, None)),
+                _ => self.never(what),
+            },
+            Self::Ready(paused) => self.after_ready(paused.as_ref(), what, said_at, now, terms),
+            Self::Delayed { until, paused } => match what {
+                What::Ready if now < *until => Err(format!("became ready at {now}, before its time {until}")),
+                What::Ready => Ok(Self::Ready(paused.clone())),
+                What::Expired { .. } if terms.deadline.is_some_and(|deadline| *until < deadline) => {
+                    Err(format!("expired at {now} instead of becoming ready at {until}"))
                 }
-                Ok(Self::Ready)
+                _ => self.after_waiting(paused.as_ref(), what, said_at, now, terms),
+            },
+            Self::Active(holding) => match what {
+                What::TagsChanged | What::PriorityChanged { .. } => Ok(self.clone()),
+                _ => self.after_active(holding, what, said_at, now),
+            },
+            Self::Finished(outcome) => match what {
+                What::TagsChanged => Ok(self.clone()),
+                What::Replayed { .. } => Ok(Self::Ready(None)),
+                What::Purged => Ok(Self::Purging(*outcome)),
+                _ => self.never(what),
+            },
+            Self::Purging(_) => self.never(what),
+        }
+    }
+
+    fn never(&self, what: &What) -> Result<Self, String> {
+        Err(format!("{what:?} happened to an execution that was {self:?}"))
+    }
+
+    /// Ready work can be claimed, and whatever is paused goes on with that.
+    fn after_ready(
+        &self,
+        paused: Option<&Run>,
+        what: &What,
+        said_at: Millis,
+        now: Millis,
+        terms: Terms,
+    ) -> Result<Self, String> {
+        let What::Claimed { attempt, epoch, worker, resumed } = what else {
+            return self.after_waiting(paused, what, said_at, now, terms);
+        };
+        if terms.deadline.is_some_and(|deadline| now >= deadline) {
+            return Err(format!("it was claimed at {now}, after its deadline"));
+        }
+        if paused.is_some() != *resumed || paused.is_some_and(|run| run.attempt != *attempt) {
+            return Err(format!("attempt {attempt} was claimed (resumed: {resumed}) while {paused:?} was paused"));
+        }
+        let run = paused.cloned().unwrap_or(Run { attempt: *attempt, started_at: said_at, ran: Span(0) });
+        Ok(Self::Active(Holding::begin(*epoch, worker.clone(), run, *resumed, said_at, terms)))
+    }
+
+    /// What can happen to work that nobody holds.
+    fn after_waiting(
+        &self,
+        paused: Option<&Run>,
+        what: &What,
+        said_at: Millis,
+        now: Millis,
+        terms: Terms,
+    ) -> Result<Self, String> {
+        let ends_right = |attempt: Option<u32>, was_paused: bool| {
+            let right = attempt == paused.map(|run| run.attempt) && was_paused == paused.is_some();
+            right.then_some(()).ok_or_else(|| format!("{what:?} while {paused:?} was paused"))
+        };
+        match what {
+            What::TagsChanged | What::PriorityChanged { .. } => Ok(self.clone()),
+            What::Rescheduled { until } => Ok(waits(*until, said_at, paused.cloned())),
+            What::Expired { attempt, paused: was_paused } => {
+                ends_right(*attempt, *was_paused)?;
+                if terms.deadline.is_none_or(|deadline| now < deadline) {
+                    return Err(format!("it expired at {now}, before its deadline {:?}", terms.deadline));
+                }
+                Ok(Self::Finished(Outcome::Expired))
             }
-            (Self::Ready, What::Claimed { attempt, epoch, worker, .. }) => {
-                let worker = worker.clone();
-                Ok(Self::Active(Holding { epoch: *epoch, attempt: *attempt, worker, lease: None }))
+            What::Cancelled { by: Canceller::Operator, attempt, paused: was_paused, .. } => {
+                ends_right(*attempt, *was_paused)?;
+                Ok(Self::Finished(Outcome::Cancelled))
             }
-            (Self::Active(holding), What::Completed { attempt }) => {
-                holding.is_alive(*attempt, now)?;
+            _ => self.never(what),
+        }
+    }
+
+    /// What can happen to work that somebody holds. Once it was asked to stop, no other attempt may follow.
+    fn after_active(&self, holding: &Holding, what: &What, said_at: Millis, now: Millis) -> Result<Self, String> {
+        let again = |at: Option<Millis>, outcome| match at {
+            Some(_) => waits(at, said_at, None),
+            None => Self::Finished(outcome),
+        };
+        match what {
+            What::Completed { attempt } => {
+                holding.acts(*attempt, now)?;
                 Ok(Self::Finished(Outcome::Success))
             }
-            (Self::Active(holding), What::AttemptFailed { attempt, retry_at, .. }) => {
-                holding.is_alive(*attempt, now)?;
-                Ok(if retry_at.is_some() { waits(*retry_at) } else { Self::Finished(Outcome::Failed) })
+            What::AttemptFailed { attempt, retry_at, .. } => {
+                holding.acts(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(again(*retry_at, Outcome::Failed))
             }
-            (Self::Active(holding), What::Returned { attempt }) => {
-                holding.is_alive(*attempt, now)?;
-                Ok(Self::Ready)
+            What::Returned { attempt } => {
+                holding.acts(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(Self::Ready(holding.resumed.then(|| holding.pause(said_at))))
             }
-            (Self::Active(holding), What::LeaseExpired { attempt, again_at }) => {
-                holding.is_dead(*attempt, now)?;
-                Ok(if again_at.is_some() { waits(*again_at) } else { Self::Finished(Outcome::Failed) })
+            What::Delayed { attempt, until } => {
+                holding.acts(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(waits(Some(*until), said_at, Some(holding.pause(said_at))))
             }
-            (stage, what) => Err(format!("{what:?} happened to an execution that was {stage:?}")),
+            What::LeaseExpired { attempt, again_at } => {
+                holding.lost(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(again(*again_at, Outcome::Failed))
+            }
+            What::LeaseRevoked { attempt, again_at, .. } => {
+                holding.is(*attempt)?;
+                holding.goes_on()?;
+                Ok(again(*again_at, Outcome::Failed))
+            }
+            What::TimedOut { attempt, retry_at } => {
+                holding.timed_out(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(again(*retry_at, Outcome::Expired))
+            }
+            What::Expired { attempt: Some(attempt), paused: false } => {
+                holding.expired(*attempt, now)?;
+                Ok(Self::Finished(Outcome::Expired))
+            }
+            What::StopRequested { attempt, until, .. } => {
+                holding.is(*attempt)?;
+                Ok(Self::Active(holding.asked_to_stop(*until)?))
+            }
+            What::Cancelled { by, attempt: Some(attempt), paused: false, .. } => {
+                match by {
+                    Canceller::Owner => holding.acts(*attempt, now)?,
+                    Canceller::Operator => holding.is(*attempt)?,
+                }
+                Ok(Self::Finished(Outcome::Cancelled))
+            }
+            _ => self.never(what),
         }
     }
 }
 
-impl Holding {
-    fn lease_of(&self, attempt: u32) -> Result<Millis, String> {
-        if self.attempt != attempt {
-            return Err(format!("attempt {attempt} ended while attempt {} was running", self.attempt));
-        }
-        let ends = self.lease.map(|(_, expires_at)| expires_at);
-        ends.ok_or_else(|| "an attempt ended in the commit that began it".to_owned())
-    }
-
-    fn is_alive(&self, attempt: u32, now: Millis) -> Result<(), String> {
-        let expires_at = self.lease_of(attempt)?;
-        if now < expires_at {
-            return Ok(());
-        }
-        Err(format!("a worker's call was committed at {now}, after its lease had ended at {expires_at}"))
-    }
-
-    fn is_dead(&self, attempt: u32, now: Millis) -> Result<(), String> {
-        let expires_at = self.lease_of(attempt)?;
-        if now >= expires_at {
-            return Ok(());
-        }
-        Err(format!("a lease was ended at {now} that lives until {expires_at}"))
+fn waits(until: Option<Millis>, said_at: Millis, paused: Option<Run>) -> Stage {
+    match until {
+        Some(until) if until > said_at => Stage::Delayed { until, paused },
+        _ => Stage::Ready(paused),
     }
 }

@@ -1,8 +1,8 @@
 //! Answers to submits are true: what was acknowledged exists as it was asked for, and who was turned away deserved it.
 
-use super::Checker;
 use super::answers::ANSWERS;
 use super::calls::Since;
+use super::{Checker, Stage};
 use onward_core::record::LaneState;
 use onward_core::{Millis, PartitionId, Rejection, Submitted, When, limits};
 use onward_engine::{Error, NewExecution, SubmitIds};
@@ -24,7 +24,7 @@ impl Checker {
     ) {
         if let Err(Error::Refused(_)) = answer {
             let happened = self.executions.created_by(ids.command).is_some();
-            self.refused(ids.command, happened);
+            self.refused(ids.command, ids.execution, happened);
         }
         self.answered(since, now, Some(ids), new, answer);
     }
@@ -72,10 +72,21 @@ impl Checker {
 
     fn accepted(&mut self, since: Since, ids: Option<SubmitIds>, new: &NewExecution, submitted: Submitted) {
         let Submitted { id, created } = submitted;
-        if self.rollbacks > 0 && (self.executions.is_void(id) || self.execution(id).is_none()) {
+        // What was removed may be born again, and its key may go on standing for it.
+        let lost = self.rollbacks > 0 && (self.executions.is_void(id) || self.execution(id).is_none());
+        if lost || self.executions.is_removed(id) {
             return;
         }
-        let Some(execution) = self.execution(id) else {
+        if !created && let Some(key) = &new.unique_key {
+            let held = self.executions.stages(id, since.seq).into_iter().any(Stage::is_unfinished);
+            let right = self.history.any(id, |x| (&x.namespace, x.unique_key.as_ref()) == (&new.namespace, Some(key)));
+            if !held || !right {
+                self.violate(ANSWERS, format!("{id} was answered for unique key {key}, which did not stand for it"));
+            }
+            return;
+        }
+        // Priority and tags may have changed since.
+        let Some(execution) = self.history.first(id) else {
             return self.violate(ANSWERS, format!("{id} was acknowledged and does not exist"));
         };
         let created_by = execution.created_by;
@@ -116,9 +127,9 @@ impl Checker {
             Rejection::TimeInPast { .. } => {
                 matches!(new.when, When::At(at) if at + limits::PAST_GRACE < now)
             }
-            Rejection::IdempotencyMismatch { existing } => self.execution(*existing).is_some_and(|execution| {
+            Rejection::IdempotencyMismatch { existing } => self.history.first(*existing).is_some_and(|execution| {
                 (&execution.namespace, &execution.idempotency_key) == (&new.namespace, &new.idempotency_key)
-                    && !self.same_arguments(execution, new)
+                    && (self.executions.is_removed(*existing) || !self.same_arguments(execution, new))
             }),
             _ => false,
         }

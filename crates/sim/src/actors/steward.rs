@@ -1,0 +1,151 @@
+//! Cancels, steers, takes away, runs again and removes executions while work goes on.
+
+use super::Caller;
+use crate::checker::Stage;
+use crate::clock::sleep;
+use onward_core::record::{Execution, State};
+use onward_core::{Act, CommandId, ExecutionId, Name, Namespace, Reason, Span, TagKey, TagValue, When};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a steward wants, before it knows with which execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    CancelNow,
+    AskToStop,
+    RunNow,
+    RunLater,
+    Prioritise,
+    Tag,
+    Revoke,
+    Replay,
+    Purge,
+}
+
+impl Wish {
+    /// Replays are wished twice as often: they are the longest way back.
+    const ALL: [Self; 10] = [
+        Self::CancelNow,
+        Self::AskToStop,
+        Self::RunNow,
+        Self::RunLater,
+        Self::Prioritise,
+        Self::Tag,
+        Self::Revoke,
+        Self::Replay,
+        Self::Replay,
+        Self::Purge,
+    ];
+
+    fn fits(self, stage: &Stage) -> bool {
+        match self {
+            Self::CancelNow | Self::Prioritise => stage.is_unfinished(),
+            Self::AskToStop | Self::Revoke => matches!(stage, Stage::Active(_)),
+            Self::RunNow | Self::RunLater => matches!(stage, Stage::Ready(_) | Stage::Delayed { .. }),
+            Self::Tag => !matches!(stage, Stage::Absent | Stage::Purging(_)),
+            Self::Replay | Self::Purge => matches!(stage, Stage::Finished(_)),
+        }
+    }
+}
+
+/// Somebody who looks after executions.
+#[derive(Debug)]
+pub(crate) struct Steward(pub(crate) Caller);
+
+impl Steward {
+    pub(crate) async fn run(mut self) {
+        while !self.0.world.is_calm() {
+            sleep(self.0.dice.span(100, 1_100)).await;
+            if self.0.world.is_calm() {
+                return;
+            }
+            self.deed().await;
+        }
+    }
+
+    /// Does something with somebody's execution, mostly one with which that can be done.
+    pub(crate) async fn deed(&mut self) {
+        let wish = *self.0.dice.pick(&Wish::ALL).unwrap_or(&Wish::Tag);
+        let (draw, blind) = (self.0.dice.word(), self.0.dice.percent(12));
+        let hub = self.0.world.hub.clone();
+        let found = hub.check(|checker| checker.pick(draw, |stage| blind || wish.fits(stage)).cloned());
+        let Some(execution) = found else { return };
+        if let Some(act) = self.act(wish, &execution) {
+            self.operate(&execution.namespace, execution.id, &act).await;
+        }
+    }
+
+    fn act(&mut self, wish: Wish, execution: &Execution) -> Option<Act> {
+        let reason = Reason::new("so it was wished");
+        let dice = &mut self.0.dice;
+        Some(match wish {
+            Wish::CancelNow => Act::Cancel { reason, grace: None },
+            Wish::AskToStop => Act::Cancel { reason, grace: Some(dice.span(0, 5_000)) },
+            Wish::RunNow => Act::Reschedule { when: When::Now },
+            Wish::RunLater => Act::Reschedule { when: When::After(dice.span(1, 6_000)) },
+            Wish::Prioritise => Act::Prioritise { priority: dice.below(9_001) as u16 },
+            Wish::Tag => {
+                let (team, stage) = (TagKey::parse("team").ok()?, TagKey::parse("stage").ok()?);
+                let value = TagValue::parse(["red", "green"][dice.below(2) as usize]).ok()?;
+                let remove = if dice.percent(40) { BTreeSet::from([team]) } else { BTreeSet::new() };
+                Act::Tag { set: BTreeMap::from([(stage, value)]), remove }
+            }
+            Wish::Revoke => {
+                let lease = match &execution.state {
+                    State::Active(active) if dice.percent(50) => Some(active.lease.id),
+                    _ => None,
+                };
+                Act::Revoke { lease, reason }
+            }
+            Wish::Replay => {
+                let deadline = dice.percent(25).then(|| When::After(dice.span(500, 20_000)));
+                Act::Replay { reason, deadline }
+            }
+            Wish::Purge => Act::Purge,
+        })
+    }
+
+    /// Calls under one id until there is an answer, and sometimes once more.
+    async fn operate(&mut self, namespace: &Namespace, id: ExecutionId, act: &Act) {
+        let command = CommandId(self.0.dice.wide());
+        let (hub, forgetful) = (self.0.world.hub.clone(), self.0.world.settings.is_forgetful());
+        let mut acknowledged = None;
+        for _ in 0..4 {
+            let Some(process) = self.0.world.any(&mut self.0.dice) else {
+                sleep(Span(200)).await;
+                continue;
+            };
+            let answer = self.0.operate(&process, command, namespace, id, act).await;
+            let excused = forgetful || hub.check(|checker| checker.is_removed(id));
+            match answer {
+                Some(Ok(did)) => {
+                    if acknowledged.is_some_and(|first| first != did) && !excused {
+                        let what = format!("{command} was answered {acknowledged:?}, then {did:?}");
+                        hub.violate("repeats", what);
+                    }
+                    acknowledged = Some(did);
+                    if self.0.dice.percent(20) {
+                        self.0.look_up(&process, id).await;
+                    }
+                    if !self.0.errs(20) {
+                        return;
+                    }
+                }
+                Some(Err(error)) if !error.is_temporary() => {
+                    if acknowledged.is_some() && !excused {
+                        hub.violate("repeats", format!("{command} was done first and refused later: {error}"));
+                    }
+                    return;
+                }
+                _ => sleep(self.0.dice.span(10, 1_000)).await,
+            }
+        }
+    }
+
+    /// Removes an execution while others want to run it again.
+    pub(crate) async fn race(mut self, id: ExecutionId, namespace: &Namespace, purges: bool) {
+        sleep(self.0.dice.span(0, if purges { 10 } else { 60 })).await;
+        let reason = Reason::new("so it was wished");
+        let act = if purges { Act::Purge } else { Act::Replay { reason, deadline: None } };
+        self.operate(namespace, id, &act).await;
+    }
+}

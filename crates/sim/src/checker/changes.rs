@@ -1,0 +1,94 @@
+//! What may change in an execution's record besides its stage, and with which event.
+
+use super::Stage;
+use onward_core::record::{EndedAttempt, Execution, Finished, State};
+use onward_core::{Event, Millis, What};
+
+/// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
+pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
+    let fixed = |x: &Execution| {
+        let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.share.clone());
+        let keys = (x.idempotency_key.clone(), x.unique_key.clone());
+        (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by)
+    };
+    if fixed(before) != fixed(after) {
+        return Err("something that never changes has changed".to_owned());
+    }
+    if after.changed_at < before.changed_at {
+        return Err(format!("its time went back from {} to {}", before.changed_at, after.changed_at));
+    }
+    let (mut priority, mut replays, mut tagged) = (before.priority, before.replays, false);
+    for event in events {
+        match &event.what {
+            What::PriorityChanged { before, after } if *before == priority => priority = *after,
+            What::PriorityChanged { before, .. } => return Err(format!("its priority was {priority}, not {before}")),
+            What::Replayed { replays: said, .. } if *said == replays + 1 => replays = *said,
+            What::Replayed { replays: said, .. } => return Err(format!("replay {said} followed {replays} replays")),
+            What::TagsChanged => tagged = true,
+            _ => {}
+        }
+    }
+    if (priority, replays) != (after.priority, after.replays) || replays > after.policy.max_replays() {
+        return Err("its priority or its replays are not what was told".to_owned());
+    }
+    if before.tags != after.tags && !tagged {
+        return Err("its tags changed and nobody was told".to_owned());
+    }
+    let same_life = before.replays == replays;
+    if same_life && before.deadline != after.deadline {
+        return Err("its deadline changed without a replay".to_owned());
+    }
+    if same_life && before.queued_at.is_some() && before.queued_at != after.queued_at {
+        return Err("it lost its place in the queue".to_owned());
+    }
+    Ok(())
+}
+
+/// Without an event nothing may have moved but the end of a live lease, forward, what its holder says about itself, and
+/// the next piece of something that is being removed.
+pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
+    let mut expected = before.clone();
+    expected.changed_at = after.changed_at;
+    match (&mut expected.state, &after.state) {
+        (State::Active(old), State::Active(new)) => {
+            if new.lease.expires_at < old.lease.expires_at {
+                return Err("a renewal made its lease shorter".to_owned());
+            }
+            if let Stage::Active(holding) = Stage::of(before)
+                && let Some(until) = holding.alive_until().filter(|until| now >= *until)
+            {
+                return Err(format!("its holder renewed it or spoke at {now}, after its time had ended at {until}"));
+            }
+            old.lease.expires_at = new.lease.expires_at;
+            expected.progress.clone_from(&after.progress);
+        }
+        (
+            State::Finished(Finished { purging: Some(old), .. }),
+            State::Finished(Finished { purging: Some(new), .. }),
+        ) if *old < *new => {
+            *old = *new;
+            expected.operated.clone_from(&after.operated);
+        }
+        _ => {}
+    }
+    if expected == *after { Ok(()) } else { Err("it changed without an event".to_owned()) }
+}
+
+/// The attempt that a commit ended is the one that was begun, and ran for as long as its events say.
+pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String> {
+    let Some(last) = after.last.as_ref().filter(|last| before.last.as_ref() != Some(*last)) else { return Ok(()) };
+    let EndedAttempt { index, started_at, ended_at, ran, .. } = *last;
+    let (run, ran_for) = match Stage::of(before) {
+        Stage::Active(holding) => (holding.run.clone(), holding.ran_until(ended_at)),
+        // Paused before, or paused and ended by the same call, or begun and ended within one commit.
+        Stage::Ready(Some(run)) | Stage::Delayed { paused: Some(run), .. } => {
+            let ran = run.ran;
+            (run, ran)
+        }
+        _ => return Ok(()),
+    };
+    if run.attempt == index && (run.started_at, ran_for) != (started_at, ran) {
+        return Err(format!("attempt {index} from {started_at} ran for {ran}; it was {run:?} and ran for {ran_for}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Answers to workers that pause, report on or give up their work are true.
+
+use super::answers::ANSWERS;
+use super::calls::Since;
+use super::{Checker, Stage};
+use onward_core::record::{Attempt, AttemptEnd, EndedAttempt, Execution, Pause, State};
+use onward_core::{CommandId, Fence, Millis, Reason, Renewed};
+use onward_engine::Error;
+
+impl Checker {
+    /// A worker that goes on later was answered.
+    pub(crate) fn delayed(
+        &mut self,
+        since: Since,
+        now: Millis,
+        (command, fence): (CommandId, Fence),
+        answer: &Result<Millis, Error>,
+    ) {
+        let until = match answer {
+            Ok(until) => *until,
+            Err(Error::Refused(rejection)) => {
+                let happened = self.history.any(fence.execution, |x| paused(x, fence, command).is_some());
+                self.refused(command, fence.execution, happened);
+                return self.fenced_off("a delay", since, now, fence, rejection);
+            }
+            Err(error) => return self.failure("a delay", error),
+        };
+        let right = |x: &Execution| paused(x, fence, command) == Some(Pause::Delayed { until });
+        if !self.history.any(fence.execution, right) && !self.executions.is_void(fence.execution) {
+            self.violate(ANSWERS, format!("{} was acknowledged as delayed until {until} and is not", fence.execution));
+        }
+    }
+
+    /// A worker that said how far it is was answered.
+    pub(crate) fn progressed(
+        &mut self,
+        since: Since,
+        now: Millis,
+        fence: Fence,
+        (percent, message): (u8, &Reason),
+        answer: &Result<Renewed, Error>,
+    ) {
+        match answer {
+            Ok(renewed) => {
+                let said = |x: &Execution| {
+                    let progress = x.progress.as_ref();
+                    let right = progress.is_some_and(|said| (said.percent, &said.message) == (Some(percent), message));
+                    let stop = match &x.state {
+                        State::Active(active) if active.lease.id == fence.lease => active.stop.clone(),
+                        _ => return false,
+                    };
+                    right && stop == renewed.stop
+                };
+                let seen = self.history.any(fence.execution, said) || self.ended_since(since, fence);
+                if !seen && !self.executions.is_void(fence.execution) {
+                    self.violate(ANSWERS, format!("what was said about {} is not remembered", fence.execution));
+                }
+                self.told_to_stop(since, fence, renewed);
+            }
+            Err(Error::Refused(rejection)) => self.fenced_off("a report", since, now, fence, rejection),
+            Err(error) => self.failure("a report", error),
+        }
+    }
+
+    /// Whether a lease ended while its holder's call was under way. What the call did may have been overtaken within
+    /// one commit, and then no record shows it.
+    pub(super) fn ended_since(&self, since: Since, fence: Fence) -> bool {
+        let stages = self.executions.stages(fence.execution, since.seq);
+        let held = |stage: &&Stage| matches!(stage, Stage::Active(holding) if holding.lease.is_some_and(|(id, _)| id == fence.lease));
+        stages.iter().any(held) && !stages.last().is_some_and(held)
+    }
+
+    /// A worker learns that it was asked to stop, and only then.
+    pub(super) fn told_to_stop(&mut self, since: Since, fence: Fence, renewed: &Renewed) {
+        let told = renewed.stop.as_ref().map(|stop| stop.until);
+        let mut stages = self.executions.stages(fence.execution, since.seq).into_iter();
+        let right = stages.any(|stage| {
+            matches!(stage, Stage::Active(holding) if holding.stop == told
+                && holding.lease.is_some_and(|(id, _)| id == fence.lease))
+        });
+        if !right && !self.executions.is_void(fence.execution) {
+            self.violate(ANSWERS, format!("the holder of {} was told to stop: {told:?}", fence.execution));
+        }
+    }
+
+    /// A worker that wants its work no more was answered.
+    pub(crate) fn given_up(
+        &mut self,
+        since: Since,
+        now: Millis,
+        (command, fence): (CommandId, Fence),
+        answer: &Result<(), Error>,
+    ) {
+        match answer {
+            Ok(()) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled),
+            Err(Error::Refused(rejection)) => {
+                let happened = self.calls.ended(command).is_some();
+                self.refused(command, fence.execution, happened);
+                self.fenced_off("a cancellation", since, now, fence, rejection);
+            }
+            Err(error) => self.failure("a cancellation", error),
+        }
+    }
+}
+
+/// What a call that paused an attempt was answered, as the execution remembers it.
+fn paused(execution: &Execution, fence: Fence, command: CommandId) -> Option<Pause> {
+    let running = match &execution.state {
+        State::Active(active) => Some(&active.attempt),
+        State::Waiting(waiting) => waiting.next.paused().map(|paused| &paused.attempt),
+        State::Finished(_) => None,
+    };
+    let running = running.filter(|attempt| attempt.index == fence.attempt).map(|Attempt { pauses, .. }| pauses);
+    let last = execution.last.as_ref().filter(|last| last.index == fence.attempt);
+    let pauses = running.or(last.map(|EndedAttempt { pauses, .. }| pauses))?;
+    pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| *pause)
+}
