@@ -11,7 +11,7 @@ use std::io::Read;
 
 pub(crate) async fn run(args: SubmitArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     // A mistake is found before the store is opened, so that it changes nothing.
-    let new = prepare(args)?;
+    let new = prepare(&args)?;
     let client = Client::open(store).await?;
     let submitted = client.engine().submit(new).await.map_err(Error::from);
     if let Err(error) = client.shutdown().await {
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: SubmitArgs, store: &str, json: bool) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn prepare(args: SubmitArgs) -> Result<NewExecution, Problem> {
+fn prepare(args: &SubmitArgs) -> Result<NewExecution, Problem> {
     let mut new = NewExecution::new(parse(&args.kind)?, input(&args.input, args.content_type.as_deref())?);
     new.namespace = parse(&args.namespace)?;
     new.lane = parse(&args.lane)?;

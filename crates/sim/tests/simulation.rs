@@ -28,7 +28,9 @@ fn every_run_is_busy_broken_and_comes_right() {
 
 #[test]
 fn planted_faults_are_found_and_their_traces_kept() {
-    for mutant in [Mutant::NoFence, Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::TimerOnlyBySweep] {
+    let rules = [Mutant::NoFence, Mutant::TimerOnlyBySweep, Mutant::StopForgotten];
+    let stores = [Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::UniqueKeyNotFreed];
+    for mutant in rules.into_iter().chain(stores) {
         let Some(found) = first_failure(mutant, 0..50) else { panic!("{} was not found", mutant.name()) };
         let finder = found.violation.as_ref().map_or("nobody", |violation| violation.checker);
         assert!(mutant.finders().contains(&finder), "{} was found by {finder}", mutant.name());

@@ -156,7 +156,7 @@ impl Execution {
         }
     }
 
-    /// Until when a running attempt may act: then its lease, its timeout or the execution's deadline is over.
+    /// The end of the time in which a running attempt may act: of its lease, its timeout or the execution's deadline.
     #[must_use]
     pub fn alive_until(&self, active: &Active) -> Millis {
         let timeout = self.times_out_at(active).into_iter();

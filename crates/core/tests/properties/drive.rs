@@ -2,70 +2,31 @@
 
 use crate::checks;
 use crate::history::History;
-use crate::moves::{Move, PARTITIONS, SLOTS, Verb, Which};
+use crate::moves::{Move, New, PARTITIONS, SLOTS, Verb, Which};
+use crate::reached::Seen;
+use crate::repeats::Accepted;
 use crate::world::make::{self, HOME, class, id, namespace};
-use crate::world::vector::{legal, vector};
+use crate::world::vector::{legal, vector_of};
 use crate::world::{Done, World};
-use onward_core::record::{Record, State};
+use onward_core::record::{PublicState, Record};
 use onward_core::{
-    Bury, Claim, Claimed, Class, Command, CommandId, Complete, Deliver, Due, Fail, Failure, Fence, Forget, Key,
-    LeaseId, PartitionId, Reply, Submit, Submitted, codec, limits,
+    Act, Bury, Claim, Claimed, Class, Command, CommandId, Complete, Deliver, Due, ExecutionId, Fail, Failure, Fence,
+    Forget, Key, LaneChange, LeaseId, Operate, PartitionId, Reply, SetLane, Submit, codec, limits,
 };
 use std::collections::BTreeMap;
 
-/// What random runs must come across, or they prove nothing.
-pub(crate) const EXPECTED: [&str; 32] = [
-    "READY-FIRST",
-    "READY-RETRY",
-    "READY-RESUME",
-    "DELAYED-CREATE",
-    "DELAYED-RETRY",
-    "DELAYED-RESUME",
-    "RUNNING",
-    "LOST",
-    "TERM(success)",
-    "TERM(failed)",
-    "submit",
-    "claim",
-    "renew",
-    "complete",
-    "fail",
-    "unclaim",
-    "due",
-    "deliver",
-    "forget",
-    "bury",
-    "set_lane",
-    "repeat",
-    "time_in_past",
-    "execution_exists",
-    "execution_not_found",
-    "execution_not_ready",
-    "execution_not_active",
-    "capability_mismatch",
-    "idempotency_mismatch",
-    "lane_paused",
-    "stale_lease",
-    "lease_expired",
-];
-
-/// A call that was accepted.
-struct Accepted {
-    partition: PartitionId,
-    command: Command,
-    reply: Reply,
-}
-
 /// A world, what was done in it, and what was seen.
 pub(crate) struct Driver {
-    world: World,
-    history: History,
-    accepted: Vec<Accepted>,
+    pub(crate) world: World,
+    pub(crate) history: History,
+    pub(crate) accepted: Vec<Accepted>,
     delivered: Vec<(PartitionId, Command)>,
-    fences: BTreeMap<u128, Vec<Fence>>,
-    /// Every call and lease gets a number of its own.
+    /// The execution in each slot; one that was purged makes room for another.
+    slots: [ExecutionId; SLOTS],
+    fences: BTreeMap<usize, Vec<Fence>>,
+    /// Every call, lease and execution gets a number of its own.
     next: u128,
-    pub(crate) seen: BTreeMap<&'static str, u64>,
+    pub(crate) seen: Seen,
 }
 
 impl Driver {
@@ -75,9 +36,10 @@ impl Driver {
             history: History::default(),
             accepted: Vec::new(),
             delivered: Vec::new(),
+            slots: std::array::from_fn(|slot| id(slot as u128)),
             fences: BTreeMap::new(),
             next: 1_000,
-            seen: BTreeMap::new(),
+            seen: Seen::new(),
         }
     }
 
@@ -86,8 +48,8 @@ impl Driver {
         self.next
     }
 
-    fn see(&mut self, what: &'static str) {
-        *self.seen.entry(what).or_default() += 1;
+    pub(crate) fn see(&mut self, what: &'static str, name: &'static str) {
+        *self.seen.entry((what, name)).or_default() += 1;
     }
 
     pub(crate) fn make(&mut self, one: &Move) {
@@ -103,14 +65,14 @@ impl Driver {
             Move::Repeat(index) if !self.accepted.is_empty() => {
                 let index = index.index(self.accepted.len());
                 if !self.repeat(index) {
-                    let Accepted { partition, command, .. } = &self.accepted[index];
-                    self.run(*partition, &command.clone());
+                    self.run_again(index);
                 }
             }
             Move::Redeliver(_) | Move::Repeat(_) => {}
             Move::Deliver { from, to } => self.deliver(PartitionId(*from), PartitionId(*to)),
             Move::Bury { to } => self.bury(PartitionId(*to)),
-            Move::WaitUntilDue { slot } => self.wait_until_due(*slot),
+            Move::WaitUntilDue { slot } => self.wait_until_due(self.slots[*slot]),
+            Move::Wear { slot, purge } => self.wear(self.slots[*slot], *purge),
             other => {
                 if let Some(command) = self.command(other) {
                     self.run(HOME, &command);
@@ -119,48 +81,85 @@ impl Driver {
         }
     }
 
+    /// Runs a call again that may do its work again. Nobody repeats a submit after what it made was purged: it is kept
+    /// for longer than callers repeat themselves.
+    fn run_again(&mut self, index: usize) {
+        let Accepted { partition, command, .. } = &self.accepted[index];
+        let purged = matches!(command, Command::Submit(submit) if self.is_gone(submit.id));
+        if !purged {
+            self.run(*partition, &command.clone());
+        }
+    }
+
+    fn is_gone(&self, id: ExecutionId) -> bool {
+        self.history.stories.contains_key(&id) && self.world.find(id).is_none()
+    }
+
     fn command(&mut self, one: &Move) -> Option<Command> {
         match one {
-            Move::Submit { slot, key, when, priority, policy, input, gpu } => {
-                let command = if self.world.find(id(*slot)).is_none() { *slot } else { self.number() };
-                Some(Command::Submit(Box::new(Submit {
-                    command: CommandId(command),
-                    idempotency_key: key.map(|key| format!("key-{key}").parse().unwrap()),
-                    when: *when,
-                    priority: *priority,
-                    policy: policy.clone(),
-                    input: input.clone(),
-                    requires: if *gpu { class(&["gpu"]) } else { Class::default() },
-                    ..make::submit(*slot)
-                })))
-            }
+            Move::Submit(new) => Some(Command::Submit(Box::new(self.submit(new)))),
             Move::Claim { slot, gpu, ttl } => {
                 let capabilities = if *gpu { class(&["gpu"]) } else { Class::default() };
-                Some(Command::Claim(Claim { capabilities, ttl: *ttl, ..make::claim(id(*slot), self.number()) }))
+                let claim = make::claim(self.slots[*slot], self.number());
+                Some(Command::Claim(Claim { capabilities, ttl: *ttl, ..claim }))
             }
             Move::Hold { slot, which, verb } => {
                 let fence = self.fence(*slot, *which)?;
                 let command = CommandId(self.number());
                 Some(match verb.clone() {
                     Verb::Renew(ttl) => make::renew(fence, ttl),
+                    Verb::Progress(percent, message) => make::progress(fence, percent, message.as_deref()),
                     Verb::Complete(result) => Command::Complete(Complete { command, fence, result }),
                     Verb::Fail(category, seed) => {
                         Command::Fail(Fail { command, fence, failure: Failure::new(category, "it broke"), seed })
                     }
                     Verb::Unclaim => make::unclaim(command.0, fence),
+                    Verb::Delay(when) => make::delay(command.0, fence, when),
+                    Verb::Cancel => make::cancel(command.0, fence),
                 })
             }
-            Move::Due { slot } => Some(make::due(id(*slot))),
+            Move::Operate { slot, elsewhere, act } => {
+                let namespace = if *elsewhere { "elsewhere".parse().unwrap() } else { namespace() };
+                let command = CommandId(self.number());
+                let (execution, act) = (self.slots[*slot], act.clone());
+                Some(Command::Operate(Box::new(Operate { command, namespace, execution, act })))
+            }
+            Move::Due { slot } => Some(make::due(self.slots[*slot])),
             Move::DueKey { key } => {
                 let key = Key::Idempotency(namespace(), format!("key-{key}").parse().unwrap());
                 Some(Command::Due(Due { key }))
             }
-            Move::SetLane(state) => Some(make::set_lane(self.number(), *state)),
+            Move::SetLane(state, defaults) => Some(Command::SetLane(SetLane {
+                command: CommandId(self.number()),
+                namespace: namespace(),
+                lane: make::lane(),
+                change: LaneChange { state: Some(*state), defaults: defaults.clone() },
+            })),
             _ => None,
         }
     }
 
-    fn fence(&self, slot: u128, which: Which) -> Option<Fence> {
+    /// A submit into a slot. An id is used once: what was purged leaves its slot to another execution.
+    fn submit(&mut self, new: &New) -> Submit {
+        if self.is_gone(self.slots[new.slot]) {
+            self.slots[new.slot] = id(self.number());
+        }
+        Submit {
+            command: CommandId(self.number()),
+            id: self.slots[new.slot],
+            idempotency_key: new.key.map(|key| format!("key-{key}").parse().unwrap()),
+            unique_key: new.unique.map(|key| format!("unique-{key}").parse().unwrap()),
+            when: new.when,
+            deadline: new.deadline,
+            priority: new.priority,
+            policy: new.policy.clone(),
+            input: new.input.clone(),
+            requires: if new.gpu { class(&["gpu"]) } else { Class::default() },
+            ..make::submit(0)
+        }
+    }
+
+    fn fence(&self, slot: usize, which: Which) -> Option<Fence> {
         let fences = self.fences.get(&slot)?;
         let newest = *fences.last()?;
         Some(match which {
@@ -171,13 +170,43 @@ impl Driver {
         })
     }
 
-    fn wait_until_due(&mut self, slot: u128) {
-        let Some(at) = self.world.find(id(slot)).and_then(|execution| execution.state.due()) else { return };
+    /// Lets time pass until an execution is due and looks until nothing of it is. What passed comes first by time.
+    fn wait_until_due(&mut self, id: ExecutionId) {
+        let Some(at) = self.world.find(id).and_then(|execution| execution.due()) else { return };
         self.world.now = self.world.now.max(at);
-        let done = self.run(HOME, &make::due(id(slot)));
-        assert!(matches!(done.result, Ok(Reply::Due { acted: true, .. })), "it was due");
-        let again = self.run(HOME, &make::due(id(slot)));
-        assert!(again.step.writes.is_empty(), "looking twice at one time changed something");
+        for looks in 0.. {
+            let done = self.run(HOME, &make::due(id));
+            let Ok(Reply::Due { acted, next }) = done.result else { panic!("{:?}", done.result) };
+            assert!(acted || looks > 0, "it was due");
+            let Some(execution) = self.world.find(id) else { break };
+            assert_eq!(next, execution.due(), "the answer names the next due time");
+            if next.is_none_or(|next| next > self.world.now) {
+                let again = self.run(HOME, &make::due(id));
+                assert!(again.step.writes.is_empty(), "looking twice at one time changed something");
+                break;
+            }
+            assert!(looks < 8, "it is due for ever");
+        }
+    }
+
+    /// Makes many attempts, so that older ones and history take many records and a purge more than one piece.
+    fn wear(&mut self, id: ExecutionId, purge: bool) {
+        for _ in 0..=limits::PURGE_PIECE {
+            let ready = self.world.find(id).is_some_and(|found| found.public_state() == PublicState::Waiting);
+            if !ready {
+                return;
+            }
+            let claim = Claim { capabilities: class(&["gpu"]), ..make::claim(id, self.number()) };
+            let Ok(Reply::Claimed(claimed)) = self.run(HOME, &Command::Claim(claim)).result else { return };
+            let back = make::unclaim(self.number(), claimed.fence);
+            self.run(HOME, &back);
+        }
+        if purge {
+            for act in [make::end(), Act::Purge] {
+                let operate = make::operate(self.number(), id, act);
+                self.run(HOME, &operate);
+            }
+        }
     }
 
     fn deliver(&mut self, from: PartitionId, to: PartitionId) {
@@ -198,19 +227,23 @@ impl Driver {
     }
 
     /// Runs a command, notes what it did and checks everything.
-    fn run(&mut self, partition: PartitionId, command: &Command) -> Done {
+    pub(crate) fn run(&mut self, partition: PartitionId, command: &Command) -> Done {
         let before = self.world.clone();
         let done = self.world.run(partition, command);
         match &done.result {
-            Err(rejection) => self.see(rejection.code()),
+            Err(rejection) => self.see("refused", rejection.code()),
             Ok(reply) => {
-                self.see(command.name());
-                let (command, reply) = (command.clone(), reply.clone());
-                if let Reply::Claimed(claimed) = &reply {
+                self.see("accepted", command.name());
+                if let Reply::Claimed(claimed) = reply {
                     self.remember(claimed);
                 }
-                self.accepted.push(Accepted { partition, command, reply });
+                let wrote = !done.step.writes.is_empty();
+                let (command, reply) = (command.clone(), reply.clone());
+                self.accepted.push(Accepted { partition, command, reply, wrote });
             }
+        }
+        for event in &done.events {
+            self.see("told", event.what.name());
         }
         self.history.note(&before, &self.world, command, &done);
         let change =
@@ -218,93 +251,31 @@ impl Driver {
         for (_, check) in checks::CHECKS {
             check(&change);
         }
-        for slot in 1..=SLOTS {
-            if let Some(execution) = self.world.find(id(slot)) {
-                let name = legal(&vector(&execution.state, self.world.now));
-                self.see(name.unwrap_or("unlisted"));
-            }
-        }
+        self.look();
         done
     }
 
+    /// Notes which states the executions are in.
+    fn look(&mut self) {
+        for id in self.slots {
+            let Some(execution) = self.world.find(id) else { continue };
+            let name = legal(&vector_of(execution, self.world.now)).unwrap_or("unlisted");
+            let (purging, paged) = (execution.is_purging(), execution.pages > 0);
+            self.see("state", name);
+            if purging {
+                self.see("state", "purging");
+            }
+            if paged {
+                self.see("state", "history in pages");
+            }
+        }
+    }
+
     fn remember(&mut self, claimed: &Claimed) {
-        let slot = (1..=SLOTS).find(|slot| id(*slot) == claimed.fence.execution).unwrap();
+        let Some(slot) = self.slots.iter().position(|id| *id == claimed.fence.execution) else { return };
         let fences = self.fences.entry(slot).or_default();
         if !fences.contains(&claimed.fence) {
             fences.push(claimed.fence);
         }
-    }
-
-    /// Repeats a call that was accepted: the first answer, and nothing written. Says whether that must hold now.
-    fn repeat(&mut self, index: usize) -> bool {
-        let Accepted { partition, command, reply } = &self.accepted[index];
-        if !self.must_be_the_same(command, reply) {
-            return false;
-        }
-        let (partition, command, first) = (*partition, command.clone(), reply.clone());
-        let done = self.run(partition, &command);
-        self.see("repeat");
-        let answer = done.result.unwrap_or_else(|refusal| panic!("the repeat of {command:?} was refused: {refusal}"));
-        assert_eq!(without_expiry(answer), without_expiry(first), "the repeat of {command:?}");
-        assert!(done.step.writes.is_empty() && done.events.is_empty(), "the repeat of {command:?} wrote");
-        true
-    }
-
-    /// Whether a repeat is due the first answer now.
-    fn must_be_the_same(&self, command: &Command, reply: &Reply) -> bool {
-        match command {
-            Command::Submit(submit) => match reply {
-                Reply::Submitted(Submitted { created: true, .. }) => true,
-                _ => self.key_stands(submit, reply),
-            },
-            Command::Claim(claim) => match (self.world.find(claim.execution).map(|found| &found.state), reply) {
-                (Some(State::Active(active)), Reply::Claimed(claimed)) => {
-                    active.lease.epoch == claimed.fence.epoch && self.world.now < active.lease.expires_at
-                }
-                _ => false,
-            },
-            Command::Complete(_) | Command::Fail(_) | Command::Unclaim(_) => true,
-            Command::SetLane(set) => {
-                let later = self.accepted.iter().rev().filter_map(|one| match &one.command {
-                    Command::SetLane(set) => Some(set.command),
-                    _ => None,
-                });
-                let mut different: Vec<CommandId> = Vec::new();
-                for command in later {
-                    if !different.contains(&command) {
-                        different.push(command);
-                    }
-                }
-                different.iter().take(limits::OPERATOR_COMMANDS_KEPT).any(|command| *command == set.command)
-            }
-            Command::Bury(_) | Command::Forget(_) => true,
-            Command::Renew(_) | Command::Due(_) | Command::Deliver(_) => false,
-        }
-    }
-
-    /// Whether the submit's key still stands for what it stood for. Only time can change that.
-    fn key_stands(&self, submit: &Submit, reply: &Reply) -> bool {
-        let Some(key) = &submit.idempotency_key else { return false };
-        match self.world.record(&Key::Idempotency(submit.namespace.clone(), key.clone())) {
-            Some(Record::Idempotency(known)) => {
-                let same = *reply == Reply::Submitted(Submitted { id: known.execution, created: false });
-                same && known.expires_at > self.world.now && self.world.find(submit.id).is_none()
-            }
-            _ => false,
-        }
-    }
-
-    pub(crate) fn repeat_everything(&mut self) {
-        for index in 0..self.accepted.len() {
-            self.repeat(index);
-        }
-    }
-}
-
-/// A lease may have been renewed between a claim and its repeat.
-fn without_expiry(reply: Reply) -> Reply {
-    match reply {
-        Reply::Claimed(claimed) => Reply::Claimed(Box::new(Claimed { expires_at: onward_core::Millis(0), ..*claimed })),
-        other => other,
     }
 }

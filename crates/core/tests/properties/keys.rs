@@ -2,7 +2,7 @@
 
 use crate::runner;
 use crate::world::make::id_in;
-use onward_core::{IdempotencyKey, Key, Lane, Name, Namespace, PartitionId, PayloadSlot};
+use onward_core::{IdempotencyKey, Key, Lane, Name, Namespace, PartitionId, PayloadSlot, UniqueKey};
 use proptest::prelude::*;
 
 fn partition() -> impl Strategy<Value = PartitionId> {
@@ -21,6 +21,10 @@ fn idempotency_key() -> impl Strategy<Value = IdempotencyKey> {
     "\\PC{1,30}".prop_filter_map("too long or a control character", |text| IdempotencyKey::parse(&text).ok())
 }
 
+fn unique_key() -> impl Strategy<Value = UniqueKey> {
+    "\\PC{1,30}".prop_filter_map("too long or a control character", |text| UniqueKey::parse(&text).ok())
+}
+
 fn key() -> impl Strategy<Value = Key> {
     let execution = || (0_u128..1 << 48, partition()).prop_map(|(n, partition)| id_in(n, partition));
     prop_oneof![
@@ -29,6 +33,8 @@ fn key() -> impl Strategy<Value = Key> {
         execution().prop_map(|id| Key::Payload(id, PayloadSlot::Input)),
         execution().prop_map(|id| Key::Payload(id, PayloadSlot::Result)),
         (namespace(), idempotency_key()).prop_map(|(namespace, key)| Key::Idempotency(namespace, key)),
+        (namespace(), unique_key()).prop_map(|(namespace, key)| Key::Unique(namespace, key)),
+        (execution(), any::<u32>()).prop_map(|(id, page)| Key::History(id, page)),
         (namespace(), lane()).prop_map(|(namespace, lane)| Key::LaneMaster(namespace, lane)),
         (namespace(), lane(), partition()).prop_map(|(namespace, lane, at)| Key::LaneCopy(namespace, lane, at)),
         (namespace(), lane(), "[a-z0-9+#-]{1,64}", partition()).prop_map(|(namespace, lane, class, at)| Key::Class(
@@ -72,7 +78,7 @@ fn no_text_is_a_second_spelling_of_a_key() {
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Messages are delivered and attempts listed in the order of their keys' texts.
+/// Messages are delivered, attempts and pages of history listed, in the order of their keys' texts.
 #[test]
 fn numbers_in_keys_sort_as_texts() {
     let (from, to) = (PartitionId(1), PartitionId(2));
@@ -81,6 +87,8 @@ fn numbers_in_keys_sort_as_texts() {
         let texts = [one, other].map(|seq| Key::Message(from, to, seq).to_string());
         prop_assert_eq!(one.cmp(&other), texts[0].cmp(&texts[1]));
         let texts = [first, second].map(|index| Key::Attempt(id_in(1, from), index).to_string());
+        prop_assert_eq!(first.cmp(&second), texts[0].cmp(&texts[1]));
+        let texts = [first, second].map(|page| Key::History(id_in(1, from), page).to_string());
         prop_assert_eq!(first.cmp(&second), texts[0].cmp(&texts[1]));
         Ok(())
     });

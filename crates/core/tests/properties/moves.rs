@@ -1,30 +1,47 @@
 //! What a random run may do next.
 
 use onward_core::record::LaneState;
-use onward_core::{Backoff, Category, Millis, Payload, Policy, RetryPolicy, Span, When};
+use onward_core::{Act, Backoff, Category, LeaseId, Millis, Payload, Policy, RetryPolicy, Span, TagKey, When};
 use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// How many executions a run plays with.
-pub(crate) const SLOTS: u128 = 3;
+/// How many executions a run plays with at a time.
+pub(crate) const SLOTS: usize = 3;
 /// How many partitions.
 pub(crate) const PARTITIONS: u16 = 3;
 
 /// One step of a random run. Numbers choose among what there is at that time.
 #[derive(Debug, Clone)]
 pub(crate) enum Move {
-    Submit { slot: u128, key: Option<u8>, when: When, priority: u16, policy: Policy, input: Payload, gpu: bool },
-    Claim { slot: u128, gpu: bool, ttl: Span },
-    Hold { slot: u128, which: Which, verb: Verb },
-    Due { slot: u128 },
+    Submit(Box<New>),
+    Claim { slot: usize, gpu: bool, ttl: Span },
+    Hold { slot: usize, which: Which, verb: Verb },
+    Operate { slot: usize, elsewhere: bool, act: Act },
+    Due { slot: usize },
     DueKey { key: u8 },
-    WaitUntilDue { slot: u128 },
+    WaitUntilDue { slot: usize },
+    Wear { slot: usize, purge: bool },
     Pass(Span),
     Back(Span),
-    SetLane(LaneState),
+    SetLane(LaneState, Option<Policy>),
     Deliver { from: u16, to: u16 },
     Redeliver(prop::sample::Index),
     Bury { to: u16 },
     Repeat(prop::sample::Index),
+}
+
+/// What a submit asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct New {
+    pub(crate) slot: usize,
+    pub(crate) key: Option<u8>,
+    pub(crate) unique: Option<u8>,
+    pub(crate) when: When,
+    pub(crate) deadline: Option<When>,
+    pub(crate) priority: u16,
+    pub(crate) policy: Policy,
+    pub(crate) input: Payload,
+    pub(crate) gpu: bool,
 }
 
 /// Whose fence a fenced call shows.
@@ -40,9 +57,12 @@ pub(crate) enum Which {
 #[derive(Debug, Clone)]
 pub(crate) enum Verb {
     Renew(Span),
+    Progress(Option<u8>, Option<String>),
     Complete(Payload),
     Fail(Category, u64),
     Unclaim,
+    Delay(When),
+    Cancel,
 }
 
 fn payload() -> impl Strategy<Value = Payload> {
@@ -56,8 +76,16 @@ fn payload() -> impl Strategy<Value = Payload> {
 fn when() -> impl Strategy<Value = When> {
     prop_oneof![
         3 => Just(When::Now),
-        1 => (0_u64..5_000).prop_map(|ms| When::After(Span(ms))),
+        2 => (0_u64..5_000).prop_map(|ms| When::After(Span(ms))),
         1 => (900_000_u64..1_100_000).prop_map(|ms| When::At(Millis(ms))),
+    ]
+}
+
+fn deadline() -> impl Strategy<Value = Option<When>> {
+    prop_oneof![
+        9 => Just(None),
+        2 => (0_u64..60_000).prop_map(|ms| Some(When::After(Span(ms)))),
+        1 => (900_000_u64..1_100_000).prop_map(|ms| Some(When::At(Millis(ms)))),
     ]
 }
 
@@ -67,11 +95,25 @@ fn policy() -> impl Strategy<Value = Policy> {
         Just(Backoff::Exponential { initial: Span(500), max: Span(2_000), jitter: true }),
     ];
     let categories = prop_oneof![3 => Just(Vec::new()), 1 => Just(vec![Category::panic()])];
-    let window = prop_oneof![Just(None), Just(Some(Span::minutes(10)))];
-    (0_u32..4, backoff, categories, window).prop_map(|(max_retries, backoff, categories, dedup_window)| Policy {
-        retry: RetryPolicy { max_retries, backoff, categories },
-        dedup_window,
-    })
+    let retry = (0_u32..4, backoff, categories).prop_map(|(max_retries, backoff, categories)| RetryPolicy {
+        max_retries,
+        backoff,
+        categories,
+    });
+    let timeout = prop_oneof![3 => Just(None), 1 => (1_000_u64..40_000).prop_map(|ms| Some(Span(ms)))];
+    let kept = || prop_oneof![Just(None), Just(Some(Span::minutes(10)))];
+    let cap = || prop_oneof![2 => Just(None), 1 => (0_u32..3).prop_map(Some)];
+    let retry = prop_oneof![1 => Just(None), 4 => retry.prop_map(Some)];
+    (retry, timeout, cap(), cap(), kept(), kept()).prop_map(
+        |(retry, attempt_timeout, max_reclaims, max_replays, retention, dedup_window)| Policy {
+            retry,
+            attempt_timeout,
+            max_reclaims,
+            max_replays,
+            retention,
+            dedup_window,
+        },
+    )
 }
 
 fn ttl() -> impl Strategy<Value = Span> {
@@ -81,11 +123,38 @@ fn ttl() -> impl Strategy<Value = Span> {
 fn verb() -> impl Strategy<Value = Verb> {
     let category =
         prop_oneof![4 => Just(Category::transient()), 1 => Just(Category::panic()), 1 => Just(Category::permanent())];
+    let percent = prop_oneof![Just(None), (0_u8..=101).prop_map(Some)];
+    let message = prop_oneof![Just(None), "[a-z]{0,3}".prop_map(Some)];
     prop_oneof![
-        2 => ttl().prop_map(Verb::Renew),
-        1 => payload().prop_map(Verb::Complete),
-        3 => (category, any::<u64>()).prop_map(|(category, seed)| Verb::Fail(category, seed)),
-        2 => Just(Verb::Unclaim),
+        4 => ttl().prop_map(Verb::Renew),
+        2 => (percent, message).prop_map(|(percent, message)| Verb::Progress(percent, message)),
+        2 => payload().prop_map(Verb::Complete),
+        6 => (category, any::<u64>()).prop_map(|(category, seed)| Verb::Fail(category, seed)),
+        4 => Just(Verb::Unclaim),
+        4 => when().prop_map(Verb::Delay),
+        1 => Just(Verb::Cancel),
+    ]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let grace = prop_oneof![
+        3 => Just(None),
+        4 => (0_u64..20_000).prop_map(|ms| Some(Span(ms))),
+        1 => Just(Some(Span::days(2))),
+    ];
+    let priority = prop_oneof![5 => 0_u16..3, 1 => Just(9_001_u16)];
+    let key = || (0_u8..4).prop_map(|n| format!("tag-{n}").parse::<TagKey>().unwrap());
+    let set = prop::collection::btree_map(key(), (0_u8..3).prop_map(|n| format!("{n}").parse().unwrap()), 0..3);
+    let remove = prop::collection::btree_set(key(), 0..2);
+    let lease = prop_oneof![4 => Just(None), 1 => Just(Some(LeaseId(1)))];
+    prop_oneof![
+        4 => grace.prop_map(|grace| Act::Cancel { reason: "unwanted".into(), grace }),
+        4 => when().prop_map(|when| Act::Reschedule { when }),
+        1 => priority.prop_map(|priority| Act::Prioritise { priority }),
+        2 => (set, remove).prop_map(|(set, remove): (BTreeMap<_, _>, BTreeSet<_>)| Act::Tag { set, remove }),
+        2 => lease.prop_map(|lease| Act::Revoke { lease, reason: "stuck".into() }),
+        4 => deadline().prop_map(|deadline| Act::Replay { reason: "again".into(), deadline }),
+        2 => Just(Act::Purge),
     ]
 }
 
@@ -102,37 +171,49 @@ fn lane_state() -> impl Strategy<Value = LaneState> {
     prop_oneof![4 => Just(LaneState::Open), 1 => Just(LaneState::Paused), 1 => Just(LaneState::Draining)]
 }
 
-/// Any move, with those that keep executions moving more likely than those that disturb them.
-pub(crate) fn any_move() -> impl Strategy<Value = Move> {
-    let slot = || 1..=SLOTS;
-    let partition = || 0..PARTITIONS;
-    let key = prop_oneof![3 => Just(None), 1 => (0_u8..2).prop_map(Some)];
-    let submit = (slot(), key, when(), 0_u16..3, policy(), payload(), any_bool()).prop_map(
-        |(slot, key, when, priority, policy, input, gpu)| Move::Submit {
-            slot,
-            key,
-            when,
-            priority,
-            policy,
-            input,
-            gpu,
+fn new() -> impl Strategy<Value = Box<New>> {
+    let key = prop_oneof![4 => Just(None), 1 => (0_u8..2).prop_map(Some)];
+    let unique = prop_oneof![1 => Just(None), 1 => Just(Some(0_u8))];
+    let what = (0_u16..3, policy(), payload(), any_bool());
+    (0..SLOTS, key, unique, when(), deadline(), what).prop_map(
+        |(slot, key, unique, when, deadline, (priority, policy, input, gpu))| {
+            Box::new(New { slot, key, unique, when, deadline, priority, policy, input, gpu })
         },
-    );
+    )
+}
+
+/// A whole run: something in every slot, then anything.
+pub(crate) fn run() -> impl Strategy<Value = Vec<Move>> {
+    let first = prop::collection::vec(new(), SLOTS);
+    (first, prop::collection::vec(any_move(), 1..120)).prop_map(|(first, moves)| {
+        let placed = first.into_iter().enumerate().map(|(slot, new)| Move::Submit(Box::new(New { slot, ..*new })));
+        placed.chain(moves).collect()
+    })
+}
+
+/// Any move, with those that keep executions moving more likely than those that disturb them.
+fn any_move() -> impl Strategy<Value = Move> {
+    let slot = || 0..SLOTS;
+    let partition = || 0..PARTITIONS;
+    let defaults = prop_oneof![2 => Just(None), 1 => policy().prop_map(Some)];
     prop_oneof![
-        4 => submit,
-        12 => (slot(), any_bool(), ttl()).prop_map(|(slot, gpu, ttl)| Move::Claim { slot, gpu: !gpu, ttl }),
-        12 => (slot(), which(), verb()).prop_map(|(slot, which, verb)| Move::Hold { slot, which, verb }),
-        6 => slot().prop_map(|slot| Move::Due { slot }),
-        8 => slot().prop_map(|slot| Move::WaitUntilDue { slot }),
-        1 => (0_u8..2).prop_map(|key| Move::DueKey { key }),
-        4 => (0_u64..20_000).prop_map(|ms| Move::Pass(Span(ms))),
-        1 => (0_u64..90_000_000).prop_map(|ms| Move::Pass(Span(ms))),
-        2 => (0_u64..60_000).prop_map(|ms| Move::Back(Span(ms))),
-        1 => lane_state().prop_map(Move::SetLane),
-        4 => (partition(), partition()).prop_map(|(from, to)| Move::Deliver { from, to }),
-        1 => any::<prop::sample::Index>().prop_map(Move::Redeliver),
-        1 => partition().prop_map(|to| Move::Bury { to }),
-        5 => any::<prop::sample::Index>().prop_map(Move::Repeat),
+        12 => new().prop_map(Move::Submit),
+        36 => (slot(), any_bool(), ttl()).prop_map(|(slot, gpu, ttl)| Move::Claim { slot, gpu: !gpu, ttl }),
+        36 => (slot(), which(), verb()).prop_map(|(slot, which, verb)| Move::Hold { slot, which, verb }),
+        24 => (slot(), prop::bool::weighted(0.05), act())
+            .prop_map(|(slot, elsewhere, act)| Move::Operate { slot, elsewhere, act }),
+        18 => slot().prop_map(|slot| Move::Due { slot }),
+        24 => slot().prop_map(|slot| Move::WaitUntilDue { slot }),
+        1 => (slot(), any::<bool>()).prop_map(|(slot, purge)| Move::Wear { slot, purge }),
+        3 => (0_u8..2).prop_map(|key| Move::DueKey { key }),
+        12 => (0_u64..20_000).prop_map(|ms| Move::Pass(Span(ms))),
+        2 => (0_u64..90_000_000).prop_map(|ms| Move::Pass(Span(ms))),
+        6 => (0_u64..60_000).prop_map(|ms| Move::Back(Span(ms))),
+        3 => (lane_state(), defaults).prop_map(|(state, defaults)| Move::SetLane(state, defaults)),
+        12 => (partition(), partition()).prop_map(|(from, to)| Move::Deliver { from, to }),
+        3 => any::<prop::sample::Index>().prop_map(Move::Redeliver),
+        3 => partition().prop_map(|to| Move::Bury { to }),
+        15 => any::<prop::sample::Index>().prop_map(Move::Repeat),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! Commands with everything in them that a test does not care about.
 
 use super::{Done, World};
-use onward_core::record::{Did, Format, LaneCopy, LaneSettings, LaneState, Record};
+use onward_core::record::{
+    Active, Did, EndedAttempt, Finished, Format, LaneCopy, LaneSettings, LaneState, Record, State, Waiting,
+};
 use onward_core::{
     Act, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay, Due,
     ExecutionId, Fail, Failure, Fence, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate, PartitionId,
@@ -191,6 +193,35 @@ impl World {
             Reply::Claimed(claimed) => claimed,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// How an execution ended that has.
+    pub fn finished(&self, execution: ExecutionId) -> &Finished {
+        match &self.execution(execution).state {
+            State::Finished(finished) => finished,
+            other => panic!("{execution} is {other:?}"),
+        }
+    }
+
+    /// What an execution waits for that does.
+    pub fn waiting(&self, execution: ExecutionId) -> &Waiting {
+        match &self.execution(execution).state {
+            State::Waiting(waiting) => waiting,
+            other => panic!("{execution} is {other:?}"),
+        }
+    }
+
+    /// The lease and the attempt of an execution that runs.
+    pub fn active(&self, execution: ExecutionId) -> &Active {
+        match &self.execution(execution).state {
+            State::Active(active) => active,
+            other => panic!("{execution} is {other:?}"),
+        }
+    }
+
+    /// The newest attempt that has ended.
+    pub fn last(&self, execution: ExecutionId) -> &EndedAttempt {
+        self.execution(execution).last.as_ref().unwrap_or_else(|| panic!("no attempt of {execution} has ended"))
     }
 
     /// Submits and claims at once.

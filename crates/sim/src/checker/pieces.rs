@@ -2,7 +2,7 @@
 //! it: written once, gone with it, and a key stands for nothing that has ended.
 
 use super::{Change, Checker, Stage};
-use onward_core::record::{Execution, Record, State, UniqueRecord};
+use onward_core::record::{Execution, Held, Record, State, UniqueRecord};
 use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
 use onward_store as store;
 
@@ -17,6 +17,7 @@ impl Checker {
                     {
                         return Err(format!("{id} was removed before {left}"));
                     }
+                    self.result_beside(id)?;
                     continue;
                 }
                 Key::Attempt(id, _) | Key::Payload(id, _) | Key::History(id, _) => id,
@@ -37,6 +38,16 @@ impl Checker {
             }
         }
         Ok(())
+    }
+
+    /// A result stands beside an execution that has it, and beside no other.
+    fn result_beside(&self, id: ExecutionId) -> Result<(), String> {
+        let Some(execution) = self.execution(id).filter(|execution| !execution.is_purging()) else { return Ok(()) };
+        let has = matches!(execution.result, Some(Held::Beside { .. }));
+        if has == self.record(&Key::Payload(id, PayloadSlot::Result)).is_some() {
+            return Ok(());
+        }
+        Err(format!("{id} has a result beside it that is not its own, or none"))
     }
 
     /// Only what has ended is removed, when somebody asked for it or its time was over.

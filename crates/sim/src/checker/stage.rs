@@ -50,11 +50,24 @@ impl Stage {
         }
     }
 
-    /// Whether two stages are the same as far as events can tell.
-    pub(crate) fn agrees(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Active(one), Self::Active(two)) => one.agrees(two),
-            (one, two) => one == two,
+    /// Whether a record says what its events do. A record's own time never goes back, so that once a clock ran ahead
+    /// (`clamped`) events tell a later time than the one at which things were decided.
+    pub(super) fn agrees(&self, found: &Self, clamped: bool) -> bool {
+        let runs = |told: &Option<Run>, found: &Option<Run>| match (told, found) {
+            (Some(told), Some(found)) => {
+                let same = *told == Run { ran: told.ran, ..found.clone() };
+                same && (found.ran == told.ran || (clamped && found.ran <= told.ran))
+            }
+            (told, found) => told == found,
+        };
+        match (self, found) {
+            (Self::Active(told), Self::Active(found)) => told.agrees(found),
+            (Self::Ready(told), Self::Ready(found)) => runs(told, found),
+            (Self::Delayed { until, paused }, Self::Delayed { until: at, paused: found }) => {
+                until == at && runs(paused, found)
+            }
+            (Self::Ready(told), Self::Delayed { paused: found, .. }) => clamped && runs(told, found),
+            (told, found) => told == found,
         }
     }
 

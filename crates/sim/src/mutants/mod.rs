@@ -3,6 +3,7 @@
 //! They live here and nowhere else: rules are swapped through the engine's options, and what the store does is changed
 //! between the engine and the reference store, before the checkers look.
 
+mod lives;
 mod rules;
 
 pub(crate) use rules::{begin, end, rules};
@@ -50,14 +51,26 @@ pub enum Mutant {
     DelayIgnored,
     /// A listing stops before its end.
     ListingCut,
+    /// What is being removed can be run again.
+    PurgeWithoutTombstone,
+    /// An execution is removed before what stands beside it.
+    PurgeLeavesPieces,
+    /// What was asked to stop and ends in another way is tried again.
+    StopForgotten,
+    /// An attempt's time goes on while it is paused.
+    PausesTimeOut,
+    /// A unique key goes on standing for what has ended.
+    UniqueKeyNotFreed,
+    /// The result of one life is left to the next.
+    ReplayKeepsResult,
 }
 
 /// Planted faults that belong to features which do not exist yet.
-pub const NOT_APPLICABLE: [&str; 2] = ["park without count", "purge without tombstone"];
+pub const NOT_APPLICABLE: [&str; 1] = ["park without count"];
 
 impl Mutant {
     /// Every planted fault.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 25] = [
         Self::NoVersionCheck,
         Self::NoFence,
         Self::NoWindow,
@@ -77,6 +90,12 @@ impl Mutant {
         Self::LeaseTooLong,
         Self::DelayIgnored,
         Self::ListingCut,
+        Self::PurgeWithoutTombstone,
+        Self::PurgeLeavesPieces,
+        Self::StopForgotten,
+        Self::PausesTimeOut,
+        Self::UniqueKeyNotFreed,
+        Self::ReplayKeepsResult,
     ];
 
     /// Its name in tables.
@@ -102,6 +121,12 @@ impl Mutant {
             Self::LeaseTooLong => "lease too long",
             Self::DelayIgnored => "delay ignored",
             Self::ListingCut => "listing cut",
+            Self::PurgeWithoutTombstone => "purge without tombstone",
+            Self::PurgeLeavesPieces => "purge leaves pieces",
+            Self::StopForgotten => "stop forgotten",
+            Self::PausesTimeOut => "pauses time out",
+            Self::UniqueKeyNotFreed => "unique key not freed",
+            Self::ReplayKeepsResult => "replay keeps result",
         }
     }
 
@@ -122,6 +147,9 @@ impl Mutant {
             Self::LostOutboxRemoval | Self::NeverSwept | Self::TimerOnlyBySweep | Self::WaiterNotWoken => &["liveness"],
             Self::DelayIgnored => &["requests", "answers"],
             Self::ListingCut => &["reads"],
+            Self::PurgeWithoutTombstone | Self::StopForgotten | Self::PausesTimeOut => &["executions"],
+            Self::PurgeLeavesPieces | Self::ReplayKeepsResult => &["pieces"],
+            Self::UniqueKeyNotFreed => &["unique"],
         }
     }
 
@@ -138,9 +166,15 @@ impl Mutant {
                 let written = |key: &Key| batch.put.iter().any(|record| record.key == *key);
                 batch.expect.retain(|(key, _)| !key.as_str().starts_with("lane/") || written(key));
             }
+            Self::PurgeLeavesPieces => batch.delete.retain(|key| !is_piece(key)),
+            Self::UniqueKeyNotFreed => batch.delete.retain(|key| !key.as_str().starts_with("unique/")),
             Self::LostOutboxRemoval => batch.delete.retain(|key| !key.as_str().starts_with("out/")),
             _ => {}
         }
         batch
     }
+}
+
+fn is_piece(key: &Key) -> bool {
+    key.as_str().starts_with("x-") && key.as_str().contains('/')
 }

@@ -1,6 +1,6 @@
 //! The rules with a fault in them: each wraps the real ones and gets one thing wrong.
 
-use super::Mutant;
+use super::{Mutant, lives};
 use crate::hub::Hub;
 use onward_core::record::{Execution, Next, Readiness, Record, State, Waiting};
 use onward_core::{
@@ -27,6 +27,10 @@ pub(crate) fn rules(mutant: Option<Mutant>) -> Rules {
         Some(Mutant::GivesUpAtOnce) => gives_up_at_once,
         Some(Mutant::LeaseTooLong) => lease_too_long,
         Some(Mutant::DelayIgnored) => delay_ignored,
+        Some(Mutant::PurgeWithoutTombstone) => lives::purge_without_tombstone,
+        Some(Mutant::StopForgotten) => lives::stop_forgotten,
+        Some(Mutant::PausesTimeOut) => lives::pauses_time_out,
+        Some(Mutant::ReplayKeepsResult) => lives::replay_keeps_result,
         _ => counted,
     }
 }
@@ -53,7 +57,7 @@ fn hub() -> Option<Arc<Hub>> {
     RUN.with(|run| run.borrow().clone())
 }
 
-fn counted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+pub(super) fn counted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
     OPERATIONS.set(OPERATIONS.get() + 1);
     apply(view, command, now)
 }
@@ -65,6 +69,9 @@ fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply
         Command::Complete(complete) => Some(&mut complete.fence),
         Command::Fail(fail) => Some(&mut fail.fence),
         Command::Unclaim(unclaim) => Some(&mut unclaim.fence),
+        Command::Delay(delay) => Some(&mut delay.fence),
+        Command::Progress(progress) => Some(&mut progress.fence),
+        Command::Cancel(cancel) => Some(&mut cancel.fence),
         _ => None,
     };
     if let Some(fence) = fence
@@ -98,11 +105,11 @@ fn mark_instead_of_ids(view: &mut View<'_>, command: &Command, now: Millis) -> R
 }
 
 /// The record that a rule is about to read, if it can still be swapped for another.
-fn before_read(view: &View<'_>, id: ExecutionId) -> Option<Execution> {
+pub(super) fn before_read(view: &View<'_>, id: ExecutionId) -> Option<Execution> {
     if view.has(&Key::Execution(id)) { None } else { hub()?.check(|checker| checker.execution(id).cloned()) }
 }
 
-fn swap(view: &mut View<'_>, execution: Execution) {
+pub(super) fn swap(view: &mut View<'_>, execution: Execution) {
     view.supply(Key::Execution(execution.id), Some(Arc::new(Record::Execution(execution))));
 }
 

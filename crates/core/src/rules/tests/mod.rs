@@ -1,16 +1,31 @@
 //! The rules, transition by transition and refusal by refusal.
 
+mod cancel;
 mod claim;
+mod clock;
+mod deadline;
+mod defaults;
+mod delay;
 mod due;
 mod fence;
+mod history;
 mod idempotency;
 mod lane;
 mod lost;
 mod message;
+mod operate;
 mod payload;
+mod progress;
+mod purge;
 mod rank;
 mod refusals;
+mod replay;
 mod retry;
+mod revoke;
+mod steer;
+mod stop;
 mod submit;
+mod timeout;
+mod unique;
 mod vectors;
 mod view;

@@ -1,0 +1,177 @@
+//! Removing what has ended: all of it, in bounded pieces, its own record last.
+
+use crate::index;
+use crate::record::{Did, Outcome, PublicState, Record};
+use crate::rules::world::World;
+use crate::rules::world::make::{self, due, id, submit, tag};
+use crate::{
+    Act, Command, CommandId, Complete, Key, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Span, Submit, What,
+    Window, limits,
+};
+
+fn large() -> Payload {
+    Payload::bytes("image/png", vec![7; 2_000]).unwrap()
+}
+
+/// Execution 1 has ended after so many attempts, with payloads beside it if so.
+fn ended(attempts: u32, beside: bool) -> World {
+    let mut world = World::new(1);
+    let (input, result) = if beside { (large(), large()) } else { (Payload::null(), Payload::null()) };
+    let tags = make::tags(&[("a", "b")]);
+    let unique_key = Some("only".parse().unwrap());
+    let policy = make::retry(limits::RETRIES_MAX, Span(0));
+    world.submit(Submit { input, tags, unique_key, policy, ..submit(1) });
+    for n in 1..u128::from(attempts) {
+        let fence = world.claim(id(1), 1_000 + n).fence;
+        world.accept(&make::fail(2_000 + n, fence));
+    }
+    let fence = world.claim(id(1), 10).fence;
+    world.accept(&Command::Complete(Complete { command: CommandId(50), fence, result }));
+    world
+}
+
+/// How many records of the execution stand beside its own.
+fn beside(world: &World) -> usize {
+    world.records.keys().filter(|key| key.to_string().starts_with(&format!("{}/", id(1)))).count()
+}
+
+#[test]
+fn nothing_is_left_whatever_belonged_to_it() {
+    for (attempts, payloads) in [(1, false), (1, true), (2, false), (40, true), (64, false), (64, true), (200, true)] {
+        let mut world = ended(attempts, payloads);
+        let left = beside(&world);
+        let pages = world.execution(id(1)).pages as usize;
+        assert_eq!(left, attempts as usize - 1 + pages + if payloads { 2 } else { 0 });
+        let mut told = Vec::new();
+        let mut pieces = 0;
+        let mut done = world.home(&make::operate(60, id(1), Act::Purge));
+        assert_eq!(done.result, Ok(Reply::Operated(Did::Purged)));
+        loop {
+            told.extend(done.events.into_iter().map(|event| event.what));
+            pieces += 1;
+            assert!(done.step.writes.len() <= limits::PURGE_PIECE as usize + 1, "a piece is bounded");
+            let Some(execution) = world.find(id(1)) else { break };
+            assert!(execution.is_purging() && execution.due() == Some(Millis(0)), "it is due at once");
+            assert!(index::entries(&Record::Execution(execution.clone())).is_empty(), "nobody finds it");
+            assert_eq!(beside(&world), left - pieces * limits::PURGE_PIECE as usize);
+            done = world.home(&due(id(1)));
+            let next = world.find(id(1)).map(|_| Millis(0));
+            assert_eq!(done.result, Ok(Reply::Due { acted: true, next }));
+        }
+        assert_eq!(pieces, left.div_ceil(limits::PURGE_PIECE as usize).max(1), "{attempts} attempts");
+        assert_eq!(told, [What::Purged], "told once, when it begins");
+        assert_eq!(beside(&world), 0);
+        let classes = |key: &Key| matches!(key, Key::Class(..));
+        assert!(world.records.keys().all(classes), "{:?}", world.records.keys());
+    }
+}
+
+#[test]
+fn what_is_leaving_is_gone_for_everybody() {
+    let mut world = ended(100, false);
+    let fence = world.execution(id(1)).last.as_ref().map(|last| crate::Fence {
+        execution: id(1),
+        lease: last.lease,
+        epoch: 100,
+        attempt: last.index,
+    });
+    world.operate(60, id(1), tag(&[("c", "d")], &[]));
+    world.operate(61, id(1), Act::Purge);
+    for act in [
+        make::end(),
+        make::replay(),
+        make::revoke(),
+        tag(&[("a", "c")], &[]),
+        Act::Prioritise { priority: 1 },
+        Act::Reschedule { when: crate::When::Now },
+    ] {
+        let name = act.name();
+        assert_eq!(world.refuse(&make::operate(70, id(1), act)), Rejection::Purged(id(1)), "{name}");
+    }
+    let state = PublicState::Completed;
+    let refused = world.refuse(&make::renew(fence.unwrap(), make::TTL));
+    assert_eq!(refused, Rejection::NotActive { execution: id(1), state });
+    let refused = world.refuse(&Command::Claim(make::claim(id(1), 77)));
+    assert_eq!(refused, Rejection::NotReady { execution: id(1), state });
+    for (command, did) in [(60, Did::Tagged), (61, Did::Purged)] {
+        let act = if command == 60 { tag(&[("c", "d")], &[]) } else { Act::Purge };
+        let done = world.home(&make::operate(command, id(1), act));
+        assert_eq!(done.result, Ok(Reply::Operated(did)), "a repeat gets its answer");
+        assert!(done.step.writes.is_empty());
+    }
+    world.accept(&due(id(1)));
+    assert_eq!(world.operate(61, id(1), Act::Purge), Did::Purged, "and so it does when all is gone");
+    assert_eq!(world.refuse(&make::operate(60, id(1), make::end())), Rejection::ExecutionNotFound(id(1)));
+}
+
+#[test]
+fn only_what_has_ended_is_removed() {
+    let mut world = World::new(1);
+    world.submit(submit(1));
+    world.running(submit(2), 10);
+    for (n, state) in [(1, PublicState::Waiting), (2, PublicState::Active)] {
+        let refused = world.refuse(&make::operate(60, id(n), Act::Purge));
+        assert_eq!(refused, Rejection::NotFinished { execution: id(n), state });
+    }
+}
+
+#[test]
+fn it_is_kept_for_as_long_as_its_policy_says() {
+    for (retention, kept) in [(None, limits::RETENTION_DEFAULT), (Some(Span::minutes(10)), Span::minutes(10))] {
+        for outcome in [Outcome::Success, Outcome::Failed, Outcome::Cancelled] {
+            let mut world = World::new(1);
+            let fence =
+                world.running(Submit { policy: Policy { retention, ..make::retry(0, Span(0)) }, ..submit(1) }, 9);
+            match outcome {
+                Outcome::Success => drop(world.accept(&make::complete(50, fence))),
+                Outcome::Failed => drop(world.accept(&make::fail(50, fence))),
+                _ => drop(world.accept(&make::cancel(50, fence))),
+            }
+            let until = world.now + kept;
+            world.pass(Span::minutes(1));
+            // Labels are no sign of life.
+            world.operate(60, id(1), tag(&[("a", "b")], &[]));
+            world.now = until - Span(1);
+            assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
+            world.now = until;
+            let done = world.home(&due(id(1)));
+            assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }), "{outcome:?}");
+            assert_eq!(done.window, Window { not_before: Some(until), not_after: None }, "{outcome:?}");
+            assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Purged));
+            assert!(world.find(id(1)).is_none());
+            assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: None });
+        }
+    }
+}
+
+#[test]
+fn a_piece_needs_few_rounds() {
+    let mut world = ended(65, false);
+    let done = world.run_from_nothing(make::HOME, &make::operate(60, id(1), Act::Purge));
+    assert_eq!(done.result, Ok(Reply::Operated(Did::Purged)));
+    assert!(done.rounds <= 2, "{} rounds", done.rounds);
+}
+
+#[test]
+fn what_cannot_be_read_is_removed_too() {
+    let mut world = ended(3, true);
+    let broken = Record::Unreadable(bytes::Bytes::from_static(b"{\"v\":2}"));
+    for key in [Key::Attempt(id(1), 0), Key::Payload(id(1), PayloadSlot::Result)] {
+        world.put(key, broken.clone());
+    }
+    world.operate(60, id(1), Act::Purge);
+    assert_eq!(beside(&world), 0);
+}
+
+#[test]
+fn an_idempotency_key_keeps_its_own_time() {
+    // The key promises that nothing runs twice within its window, also when what it stands for is gone.
+    let mut world = World::new(1);
+    let keyed = |n| Submit { idempotency_key: Some("order".parse().unwrap()), ..submit(n) };
+    let fence = world.running(keyed(1), 10);
+    world.accept(&make::complete(50, fence));
+    world.operate(60, id(1), Act::Purge);
+    assert_eq!(world.submit(keyed(2)), id(1));
+    world.pass(limits::DEDUP_WINDOW_DEFAULT);
+    assert_eq!(world.submit(keyed(3)), id(3));
+}

@@ -1,0 +1,123 @@
+//! Keys that stand for one unfinished execution at a time.
+
+use crate::record::{Format, Record, UniqueRecord};
+use crate::rules::world::World;
+use crate::rules::world::make::{self, id, namespace, submit};
+use crate::{Category, Command, CommandId, Key, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window};
+
+fn unique(n: u128) -> Submit {
+    Submit { unique_key: Some("customer/7".parse().unwrap()), policy: make::retry(1, Span(0)), ..submit(n) }
+}
+
+fn key() -> Key {
+    Key::Unique(namespace(), "customer/7".parse().unwrap())
+}
+
+fn command(submit: Submit) -> Command {
+    Command::Submit(Box::new(submit))
+}
+
+#[test]
+fn until_it_ends_a_second_submit_returns_it() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    let record = Record::Unique(UniqueRecord { format: Format, execution: id(1) });
+    assert_eq!(world.record(&key()), Some(&record));
+    let other = Submit { input: Payload::json("1").unwrap(), when: When::After(Span(9)), ..unique(2) };
+    for second in [unique(2), other] {
+        let done = world.home(&command(second));
+        assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(1), created: false })));
+        assert!(done.step.writes.is_empty() && done.events.is_empty());
+        assert_eq!(done.window, Window::default(), "time has no part in it");
+        assert!(done.step.reads.contains(&key()));
+    }
+    assert_eq!(world.submit(submit(3)), id(3), "without the key it is another");
+    let elsewhere = Submit { namespace: "other".parse().unwrap(), ..unique(4) };
+    assert_eq!(world.submit(elsewhere), id(4), "a key belongs to its namespace");
+    let first = world.accept(&command(unique(1)));
+    assert_eq!(first, Reply::Submitted(Submitted { id: id(1), created: true }), "the first call gets its answer");
+}
+
+#[test]
+fn it_is_held_through_everything_but_an_end() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    let held = |world: &mut World, what: &str| {
+        let answer = world.accept(&command(unique(99)));
+        assert_eq!(answer, Reply::Submitted(Submitted { id: id(1), created: false }), "{what}");
+    };
+    world.lose(id(1), 10);
+    held(&mut world, "lost");
+    let fence = world.claim(id(1), 11).fence;
+    held(&mut world, "running");
+    world.accept(&make::delay(50, fence, When::After(Span::days(1))));
+    held(&mut world, "paused");
+    world.when_due(id(1));
+    let fence = world.claim(id(1), 12).fence;
+    world.accept(&make::fail(51, fence));
+    held(&mut world, "retrying");
+    world.operate(52, id(1), crate::Act::Reschedule { when: When::After(Span::days(30)) });
+    world.pass(Span::days(20));
+    held(&mut world, "put off");
+}
+
+#[test]
+fn every_end_frees_it() {
+    for how in ["completed", "failed", "cancelled", "ended", "expired", "timed out", "lost for good", "stopped"] {
+        let mut world = World::new(1);
+        let policy = crate::Policy {
+            attempt_timeout: (how == "timed out").then_some(Span::seconds(1)),
+            max_reclaims: Some(0),
+            ..make::retry(0, Span(0))
+        };
+        let deadline = (how == "expired").then_some(When::After(Span::seconds(1)));
+        let fence = world.running(Submit { policy, deadline, ..unique(1) }, 10);
+        let done = match how {
+            "completed" => world.home(&make::complete(50, fence)),
+            "failed" => world.home(&make::fail_as(50, fence, Category::permanent())),
+            "cancelled" => world.home(&make::cancel(50, fence)),
+            "ended" => world.home(&make::operate(50, id(1), make::end())),
+            "stopped" => {
+                world.operate(49, id(1), make::ask(Span(0)));
+                world.when_due(id(1))
+            }
+            _ => world.when_due(id(1)),
+        };
+        assert!(done.step.writes.contains(&key()), "{how}: in the same commit");
+        assert_eq!(world.record(&key()), None, "{how}");
+        assert_eq!(world.submit(unique(2)), id(2), "{how}");
+    }
+}
+
+#[test]
+fn a_replay_takes_it_again_if_it_is_free() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    world.operate(50, id(1), make::end());
+    world.submit(unique(2));
+    let refused = world.refuse(&make::operate(51, id(1), make::replay()));
+    assert_eq!(refused, Rejection::UniqueKeyTaken { existing: id(2) });
+    world.operate(52, id(2), make::end());
+    world.operate(53, id(1), make::replay());
+    assert_eq!(world.submit(unique(3)), id(1));
+    assert!(matches!(world.refuse(&make::operate(54, id(2), make::replay())), Rejection::UniqueKeyTaken { .. }));
+}
+
+#[test]
+fn an_end_frees_only_its_own_key() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    // As after a store that lost its last second: the key stands for another execution.
+    let other = Record::Unique(UniqueRecord { format: Format, execution: id(2) });
+    world.put(key(), other.clone());
+    world.operate(50, id(1), make::end());
+    assert_eq!(world.record(&key()), Some(&other));
+}
+
+#[test]
+fn two_keys_cannot_place_one_execution() {
+    let mut world = World::new(1);
+    let both = Submit { idempotency_key: Some("order".parse().unwrap()), ..unique(1) };
+    assert!(matches!(world.refuse(&command(both)), Rejection::InvalidArgument { field: "unique_key", .. }));
+    world.submit(Submit { command: CommandId(7), ..unique(1) });
+}

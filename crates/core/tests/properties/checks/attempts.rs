@@ -1,0 +1,132 @@
+//! The invariants of attempts: numbered without gaps, made for a reason, counted, and never changed once they ended.
+
+use super::{Change, unended};
+use onward_core::record::{AttemptEnd, AttemptKind, Outcome, Pause, State};
+use onward_core::{AfterFailure, Category, Command, Reply, Span, What, limits};
+
+pub(super) fn attempts(change: &Change<'_>) {
+    for (_, execution) in change.whole() {
+        let ended = change.ended(execution);
+        let going = unended(execution).map(|attempt| attempt.index);
+        let indexes: Vec<u32> = ended.iter().map(|attempt| attempt.index).chain(going).collect();
+        assert!(indexes.iter().copied().eq(0..execution.attempts), "attempts without gaps: {indexes:?}");
+        assert!(going.is_none() || execution.last.is_none(), "the attempt before has become a record");
+        let finished = matches!(execution.state, State::Finished(_));
+        let all_ended = going.is_none() && ended.len() == execution.attempts as usize;
+        assert!(!finished || all_ended, "no attempt outlives its execution");
+    }
+}
+
+pub(super) fn ended_attempts(change: &Change<'_>) {
+    for (_, execution) in change.executions() {
+        let story = change.story(execution.id);
+        for attempt in change.ended(execution) {
+            assert_eq!(Some(attempt), story.ended.get(&attempt.index), "an ended attempt never changes");
+            assert!(attempt.started_at <= attempt.ended_at);
+            assert!(attempt.started_at + attempt.ran <= attempt.ended_at, "it ran longer than it lasted");
+            assert!(story.leases.iter().any(|(_, lease)| *lease == attempt.lease), "its lease was never given out");
+        }
+    }
+}
+
+pub(super) fn attempt_kinds(change: &Change<'_>) {
+    for (_, execution) in change.whole() {
+        let story = change.story(execution.id);
+        let ended = change.ended(execution);
+        let next = match &execution.state {
+            State::Active(active) => Some(active.attempt.kind),
+            State::Waiting(waiting) => Some(waiting.next.kind()),
+            State::Finished(_) => None,
+        };
+        let kinds: Vec<AttemptKind> = ended.iter().map(|attempt| attempt.kind).chain(next).collect();
+        let first = if story.lives.contains(&0) { AttemptKind::Replay } else { AttemptKind::Initial };
+        assert!(kinds.first().is_none_or(|kind| *kind == first));
+        for (attempt, next) in ended.iter().zip(kinds.iter().skip(1)) {
+            let expected = match &attempt.end {
+                _ if story.lives.contains(&(attempt.index + 1)) => AttemptKind::Replay,
+                AttemptEnd::Failed { retry_at: Some(_), .. } => AttemptKind::Retry,
+                AttemptEnd::Interrupted | AttemptEnd::Revoked { .. } => AttemptKind::Reclaim,
+                AttemptEnd::Returned => attempt.kind,
+                AttemptEnd::Succeeded
+                | AttemptEnd::Cancelled
+                | AttemptEnd::Expired
+                | AttemptEnd::Failed { retry_at: None, .. } => panic!("an attempt followed {attempt:?}"),
+            };
+            assert_eq!(*next, expected, "after {attempt:?}");
+        }
+    }
+}
+
+/// Counters count what belongs to the newest life; an end that nothing follows counts for nothing.
+pub(super) fn counters(change: &Change<'_>) {
+    for (_, execution) in change.whole() {
+        let story = change.story(execution.id);
+        let ended = change.ended(execution);
+        let followed = ended.iter().filter(|attempt| attempt.index >= story.life_began());
+        let followed: Vec<_> = followed.filter(|attempt| !story.ended_with_it.contains(&attempt.index)).collect();
+        let retried = followed.iter().filter(|attempt| matches!(attempt.end, AttemptEnd::Failed { .. })).count();
+        let lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Interrupted | AttemptEnd::Revoked { .. });
+        let lost = followed.iter().filter(|attempt| lost(&attempt.end)).count();
+        assert_eq!((retried, lost), (execution.retries as usize, execution.reclaims as usize));
+        assert!(execution.retries <= execution.policy.retry.as_ref().map_or(3, |retry| retry.max_retries));
+        assert!(execution.reclaims <= execution.policy.max_reclaims.unwrap_or(100));
+        assert_eq!(execution.replays as usize, story.lives.len());
+        assert!(execution.replays <= execution.policy.max_replays.unwrap_or(10));
+        let over = matches!(execution.state, State::Finished(_));
+        assert!(over || story.row == execution.reclaims_in_a_row, "{} in a row", story.row);
+    }
+}
+
+/// The same decision after a failure and after a timeout: as the policy says, unless it was asked to stop.
+pub(super) fn retries(change: &Change<'_>) {
+    let Some((before, after)) = change.changed().next() else { return };
+    let Some(State::Active(active)) = before.map(|before| &before.state) else { return };
+    let timed_out = change.done.events.iter().find_map(|event| match event.what {
+        What::TimedOut { retry_at, .. } => Some(retry_at),
+        _ => None,
+    });
+    let (category, seed, found) = match (change.command, &change.done.result) {
+        (Command::Fail(fail), Ok(Reply::Failed(AfterFailure::RetryAt(at)))) => {
+            (fail.failure.category.clone(), Some(fail.seed), Some(*at))
+        }
+        (Command::Fail(fail), Ok(_)) => (fail.failure.category.clone(), Some(fail.seed), None),
+        (Command::Due(_), Ok(_)) if timed_out.is_some() => (Category::timeout(), None, timed_out.flatten()),
+        _ => return,
+    };
+    let before = before.unwrap();
+    let retry = before.policy.retry.clone().unwrap_or_default();
+    let left = before.retries < retry.max_retries && retry.covers(&category) && active.stop.is_none();
+    assert_eq!(found.is_some(), left, "{:?}", change.command);
+    let (Some(at), now) = (found, after.changed_at) else { return };
+    match seed {
+        Some(seed) => assert_eq!(at, now + retry.backoff.pause(before.retries, seed)),
+        None => assert!(now <= at && at <= now + limits::BACKOFF_MAX),
+    }
+}
+
+/// Time that an attempt spends paused does not count, and no attempt is ended by its timeout before it has run for it.
+pub(super) fn run_time(change: &Change<'_>) {
+    for (before, after) in change.changed() {
+        let Some(before) = before else { continue };
+        let now = after.changed_at;
+        if let (State::Active(active), State::Waiting(waiting)) = (&before.state, &after.state)
+            && let Some(paused) = waiting.next.paused()
+        {
+            let since = active.attempt.resumed_at.unwrap_or(active.attempt.started_at);
+            assert_eq!(paused.attempt.ran, Span(active.attempt.ran.0 + (change.after.now - since).0));
+            assert!(matches!(paused.attempt.pauses.back(), Some((_, Pause::Delayed { .. } | Pause::Returned))));
+        }
+        if let (State::Waiting(waiting), State::Active(active)) = (&before.state, &after.state)
+            && let Some(paused) = waiting.next.paused()
+        {
+            assert_eq!(active.attempt.index, paused.attempt.index, "the same attempt goes on");
+            assert_eq!((active.attempt.ran, active.attempt.resumed_at), (paused.attempt.ran, Some(now)));
+        }
+        let timed_out = change.done.events.iter().any(|event| matches!(event.what, What::TimedOut { .. }));
+        if let (true, Some(timeout), Some(last)) = (timed_out, after.policy.attempt_timeout, &after.last) {
+            assert!(last.ran >= timeout, "it had {timeout} and ran for {}", last.ran);
+            let expired = matches!(&after.state, State::Finished(finished) if finished.outcome == Outcome::Expired);
+            assert!(expired || matches!(after.state, State::Waiting(_)));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The invariants of states: which there are, which follow which, when, and where they are listed.
+
+use super::Change;
+use crate::world::World;
+use crate::world::vector::{derived, legal, matching, vector_of, violations};
+use onward_core::record::{Execution, Outcome, Readiness, Record, State, Waiting};
+use onward_core::{Command, Millis, Reply, Span, index};
+
+pub(super) fn vectors(change: &Change<'_>) {
+    for (_, execution) in change.executions() {
+        let vector = vector_of(execution, change.after.now);
+        assert_eq!(violations(&vector), [""; 0], "{execution:?}");
+        assert!(legal(&vector).is_some(), "{vector:?} is on no list");
+        assert!(matching(&execution.state), "{:?} is made of parts that do not belong together", execution.state);
+        assert_eq!(execution.public_state(), derived(&vector));
+    }
+}
+
+/// The edges of the specification's table of phases, each with the commands that may take it.
+pub(super) fn phases(change: &Change<'_>) {
+    let (by, act) = (change.command, change.act().map_or("", |act| act.name()));
+    let due = matches!(by, Command::Due(_));
+    let fenced = change.fence().is_some();
+    let label = matches!(act, "tag" | "prioritise");
+    for (before, after) in change.changed() {
+        let Some(before) = before else {
+            assert!(matches!((by, &after.state), (Command::Submit(_), State::Waiting(_))), "work begins by waiting");
+            continue;
+        };
+        let allowed = match (&before.state, &after.state) {
+            (State::Waiting(one), State::Waiting(other)) => {
+                let ready = |waiting: &Waiting| matches!(waiting.readiness, Readiness::Ready { .. });
+                let promoted = due && !ready(one) && ready(other);
+                one.next == other.next && (promoted || act == "reschedule" || (label && one == other))
+            }
+            (State::Waiting(one), State::Active(_)) => {
+                matches!((by, one.readiness), (Command::Claim(_), Readiness::Ready { .. }))
+            }
+            (State::Waiting(_), State::Finished(_)) => due || act == "cancel",
+            (State::Active(one), State::Active(other)) => {
+                let asked = act == "cancel" && other.stop.is_some() && one.lease == other.lease;
+                asked || matches!(by, Command::Renew(_)) || (one == other && (label || fenced))
+            }
+            (State::Active(_), State::Waiting(_)) => due || fenced || act == "revoke",
+            (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
+            (State::Finished(_), State::Waiting(_)) => act == "replay",
+            (State::Finished(one), State::Finished(other)) => {
+                let going = (due || act == "purge") && other.purging > one.purging;
+                going || (act == "tag" && one == other && one.purging.is_none())
+            }
+            (State::Finished(_), State::Active(_)) => false,
+        };
+        assert!(allowed, "{by:?} made {:?} of {:?}", after.state, before.state);
+    }
+}
+
+pub(super) fn times(change: &Change<'_>) {
+    for (before, after) in change.changed() {
+        let floor = before.map_or(Millis(0), |before| before.changed_at);
+        assert_eq!(after.changed_at, change.after.now.max(floor), "a change happens now and never goes back");
+        if let State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) = &after.state
+            && before.is_none_or(|before| before.state != after.state)
+        {
+            assert!(*until > change.after.now, "work is delayed until a time to come");
+        }
+    }
+    for (before, execution) in change.executions() {
+        assert!(execution.created_at <= execution.changed_at);
+        assert_eq!(execution.started_at.is_some(), execution.attempts > 0);
+        if let Some(started) = before.and_then(|before| before.started_at) {
+            assert_eq!(execution.started_at, Some(started), "it starts once");
+        }
+        let outcome = match &execution.state {
+            State::Finished(finished) => {
+                assert!(finished.at <= execution.changed_at);
+                let blamed = matches!(finished.outcome, Outcome::Failed | Outcome::Expired);
+                assert_eq!(blamed, finished.failure.is_some(), "{finished:?}");
+                assert_eq!(finished.outcome == Outcome::Cancelled, finished.cancelled.is_some(), "{finished:?}");
+                Some(finished.outcome)
+            }
+            State::Waiting(_) | State::Active(_) => None,
+        };
+        assert_eq!(execution.result.is_some(), outcome == Some(Outcome::Success));
+    }
+    for event in &change.done.events {
+        let known = event.execution.and_then(|id| change.after.find(id));
+        assert!(
+            known.is_none_or(|execution| execution.changed_at == event.at),
+            "told at another time than it happened"
+        );
+    }
+}
+
+/// When somebody must look at an execution: the earliest of everything that time alone does to it.
+fn due(execution: &Execution) -> Option<Millis> {
+    match &execution.state {
+        State::Waiting(waiting) => {
+            let until = match waiting.readiness {
+                Readiness::Ready { .. } => None,
+                Readiness::Delayed { until, .. } => Some(until),
+            };
+            until.into_iter().chain(execution.deadline).min()
+        }
+        State::Active(active) => {
+            let attempt = &active.attempt;
+            let since = attempt.resumed_at.unwrap_or(attempt.started_at);
+            let timeout = execution.policy.attempt_timeout.map(|timeout| since + Span(timeout.0 - attempt.ran.0));
+            let stop = active.stop.as_ref().map(|stop| stop.until);
+            [Some(active.lease.expires_at), timeout, stop, execution.deadline].into_iter().flatten().min()
+        }
+        State::Finished(finished) if finished.purging.is_some() => Some(Millis(0)),
+        State::Finished(finished) => {
+            let week = Span::days(7);
+            Some(finished.at + execution.policy.retention.unwrap_or(week))
+        }
+    }
+}
+
+/// Each execution is in exactly one of: a ready queue, the due index as delayed or as active, the ended, the leaving.
+pub(super) fn places(change: &Change<'_>) {
+    for (_, execution) in change.executions() {
+        let record = Record::Execution(execution.clone());
+        let names: Vec<String> = index::entries(&record).into_iter().map(|entry| entry.name).collect();
+        assert_eq!(index::due(&record), due(execution), "{execution:?}");
+        if execution.is_purging() {
+            assert!(names.is_empty(), "what leaves is found by nobody");
+            continue;
+        }
+        let under = |prefix: &str| names.iter().filter(|name| name.starts_with(prefix)).count();
+        let (ready, ended) = match &execution.state {
+            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => (1, 0),
+            State::Waiting(_) | State::Active(_) => (0, 0),
+            State::Finished(_) => (0, 1),
+        };
+        assert_eq!((under("ready/"), under("ended/"), under("list/")), (ready, ended, 1), "{names:?}");
+        assert_eq!(under("tag/"), execution.tags.len());
+        assert!(ready == 1 || due(execution).is_some(), "nobody would ever look at {execution:?}");
+    }
+}
+
+/// What was done at a due time is not due at that time any more: nothing stays at the head of the index for ever.
+pub(super) fn due_times(change: &Change<'_>) {
+    let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (change.command, &change.done.result) else { return };
+    let at = |world: &World| world.record(&due.key).and_then(index::due);
+    let (before, after) = (at(change.before), at(change.after));
+    let leaving = change.changed().all(|(_, execution)| execution.is_purging());
+    assert!(after.is_none() || after > before || leaving, "{} was due at {before:?} and is at {after:?}", due.key);
+}
+
+/// An index that follows the writes alone equals the one that is rebuilt from all records.
+pub(super) fn indexes(change: &Change<'_>) {
+    let rebuilt = change.after.records.iter().map(|(key, record)| (key, index::entries(record), index::due(record)));
+    let followed = change.history.index.iter().map(|(key, (entries, due))| (key, entries.clone(), *due));
+    assert!(rebuilt.eq(followed), "an index differs from its records");
+    for key in &change.done.step.writes {
+        let Some(record) = change.after.record(key) else { continue };
+        let mut names: Vec<String> = index::entries(record).into_iter().map(|entry| entry.name).collect();
+        assert!(names.iter().all(|name| !name.is_empty() && name.len() <= 200), "{names:?}");
+        names.sort();
+        let listed = names.len();
+        names.dedup();
+        assert_eq!(names.len(), listed, "{key} is listed twice in one index");
+    }
+}
+
+pub(super) fn ranks(change: &Change<'_>) {
+    let replayed = change.act().is_some_and(|act| act.name() == "replay");
+    for (before, execution) in change.executions() {
+        let ready =
+            matches!(&execution.state, State::Waiting(waiting) if matches!(waiting.readiness, Readiness::Ready { .. }));
+        assert!(!ready || execution.queued_at.is_some(), "ready work has its place");
+        if let Some(before) = before.filter(|before| before.queued_at.is_some() && !replayed) {
+            assert_eq!(execution.queued_at, before.queued_at, "a place once taken is kept for life");
+        }
+        let rank =
+            (u64::from(9_000 - execution.priority) << 48) | execution.queued_at.unwrap_or(execution.created_at).0;
+        assert_eq!(execution.ready_rank(), rank);
+    }
+}

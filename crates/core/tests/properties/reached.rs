@@ -1,0 +1,120 @@
+//! What random runs must come across, or they prove nothing.
+
+use std::collections::BTreeMap;
+
+/// How often something was seen, by what it is and its name.
+pub(crate) type Seen = BTreeMap<(&'static str, &'static str), u64>;
+
+/// Everything that must be seen.
+const EXPECTED: [(&str, &[&str]); 5] = [
+    ("state", &STATES),
+    ("accepted", &COMMANDS),
+    ("refused", &REFUSALS),
+    ("told", &EVENTS),
+    ("repeated", &["submit", "claim", "complete", "fail", "unclaim", "delay", "cancel", "tag", "replay", "purge"]),
+];
+
+const STATES: [&str; 19] = [
+    "READY-FIRST",
+    "READY-RETRY",
+    "READY-REPLAY",
+    "READY-RESUME",
+    "DELAYED-CREATE",
+    "DELAYED-RETRY",
+    "DELAYED-RESUME",
+    "DELAYED-WORKER",
+    "DELAYED-OPERATOR",
+    "RUNNING",
+    "LOST",
+    "TERM(success)",
+    "TERM(failed)",
+    "TERM(cancelled)",
+    "TERM(expired)",
+    "TERM-NOATT(cancelled)",
+    "TERM-NOATT(expired)",
+    "purging",
+    "history in pages",
+];
+
+const COMMANDS: [&str; 20] = [
+    "submit",
+    "claim",
+    "renew",
+    "progress",
+    "complete",
+    "fail",
+    "unclaim",
+    "delay",
+    "cancel",
+    "reschedule",
+    "prioritise",
+    "tag",
+    "revoke",
+    "replay",
+    "purge",
+    "due",
+    "deliver",
+    "forget",
+    "bury",
+    "set_lane",
+];
+
+const REFUSALS: [&str; 20] = [
+    "invalid_argument",
+    "time_in_past",
+    "execution_exists",
+    "execution_not_found",
+    "execution_not_ready",
+    "execution_not_active",
+    "execution_finished",
+    "execution_not_finished",
+    "execution_not_waiting",
+    "execution_purged",
+    "replays_exhausted",
+    "unique_key_taken",
+    "attempt_timed_out",
+    "deadline_passed",
+    "capability_mismatch",
+    "idempotency_mismatch",
+    "lane_paused",
+    "lane_draining",
+    "stale_lease",
+    "lease_expired",
+];
+
+const EVENTS: [&str; 19] = [
+    "submitted",
+    "ready",
+    "claimed",
+    "delayed",
+    "completed",
+    "attempt_failed",
+    "lease_expired",
+    "returned",
+    "lease_revoked",
+    "timed_out",
+    "expired",
+    "stop_requested",
+    "cancelled",
+    "rescheduled",
+    "priority_changed",
+    "tags_changed",
+    "replayed",
+    "purged",
+    "lane_changed",
+];
+
+/// Prints what was seen and fails when something was not.
+pub(crate) fn check(seen: &Seen) {
+    for ((kind, name), count) in seen {
+        println!("{kind:9} {name:28} {count:>8}");
+    }
+    for (kind, names) in EXPECTED {
+        for name in names {
+            assert!(
+                seen.contains_key(&(kind, *name)),
+                "{kind} {name} was never reached: the moves prove nothing about it"
+            );
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Repeats: a call that was accepted gets its first answer again and writes nothing, whatever happened in between.
+
+use crate::drive::Driver;
+use onward_core::record::{Record, State};
+use onward_core::{
+    Act, Claimed, Command, CommandId, ExecutionId, Fence, Key, Millis, Operate, PartitionId, Reply, Submit, Submitted,
+    limits,
+};
+use std::collections::BTreeMap;
+
+/// A call that was accepted.
+pub(crate) struct Accepted {
+    pub(crate) partition: PartitionId,
+    pub(crate) command: Command,
+    pub(crate) reply: Reply,
+    /// Whether it changed anything; a repeat does not.
+    pub(crate) wrote: bool,
+}
+
+impl Driver {
+    pub(crate) fn repeat_everything(&mut self) {
+        for index in 0..self.accepted.len() {
+            self.repeat(index);
+        }
+    }
+
+    /// Repeats a call that was accepted: the first answer, and nothing written. Says whether that must hold now.
+    pub(crate) fn repeat(&mut self, index: usize) -> bool {
+        let command = &self.accepted[index].command;
+        // A call that was forgotten and did its work again is remembered by its newest answer.
+        let newest = self.accepted.iter().rev().find(|one| one.wrote && one.command == *command);
+        let Accepted { partition, command, reply, .. } = newest.unwrap_or(&self.accepted[index]);
+        if !self.must_be_the_same(command, reply) {
+            return false;
+        }
+        let (partition, command, first) = (*partition, command.clone(), reply.clone());
+        let done = self.run(partition, &command);
+        self.see("repeated", command.name());
+        let answer = done.result.unwrap_or_else(|refusal| panic!("the repeat of {command:?} was refused: {refusal}"));
+        assert_eq!(comparable(answer), comparable(first), "the repeat of {command:?}");
+        assert!(done.step.writes.is_empty() && done.events.is_empty(), "the repeat of {command:?} wrote");
+        true
+    }
+
+    /// Whether a repeat is due the first answer now.
+    fn must_be_the_same(&self, command: &Command, reply: &Reply) -> bool {
+        match command {
+            Command::Submit(submit) => match reply {
+                Reply::Submitted(Submitted { created: true, .. }) => self.world.find(submit.id).is_some(),
+                _ => self.key_stands(submit, reply),
+            },
+            Command::Claim(claim) => match (self.world.find(claim.execution), reply) {
+                (Some(execution), Reply::Claimed(claimed)) => match &execution.state {
+                    State::Active(active) => {
+                        active.lease.epoch == claimed.fence.epoch && self.world.now < execution.alive_until(active)
+                    }
+                    State::Waiting(_) | State::Finished(_) => false,
+                },
+                _ => false,
+            },
+            Command::Complete(complete) => self.is_kept(complete.fence.execution),
+            Command::Fail(fail) => self.is_kept(fail.fence.execution),
+            Command::Cancel(cancel) => self.is_kept(cancel.fence.execution),
+            Command::Unclaim(unclaim) => self.pause_stands(&unclaim.fence, unclaim.command),
+            Command::Delay(delay) => self.pause_stands(&delay.fence, delay.command),
+            Command::Operate(operate) => self.operation_stands(operate),
+            Command::SetLane(set) => {
+                let sets = self.accepted.iter().filter_map(|one| match &one.command {
+                    Command::SetLane(set) if one.wrote => Some(set.command),
+                    _ => None,
+                });
+                is_among_newest(sets, set.command)
+            }
+            Command::Forget(_) | Command::Bury(_) => true,
+            Command::Renew(_) | Command::Progress(_) | Command::Due(_) | Command::Deliver(_) => false,
+        }
+    }
+
+    /// Whether an execution is there with all its attempts.
+    fn is_kept(&self, id: ExecutionId) -> bool {
+        self.world.find(id).is_some_and(|execution| !execution.is_purging())
+    }
+
+    /// Whether the attempt still remembers the call that paused or ended it: it keeps the newest pauses.
+    fn pause_stands(&self, fence: &Fence, command: CommandId) -> bool {
+        let pauses = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {
+            Command::Unclaim(one) if one.fence.attempt == fence.attempt => Some((one.fence.execution, one.command)),
+            Command::Delay(one) if one.fence.attempt == fence.attempt => Some((one.fence.execution, one.command)),
+            _ => None,
+        });
+        let of_this = pauses.filter(|(execution, _)| *execution == fence.execution).map(|(_, command)| command);
+        self.is_kept(fence.execution) && is_among_newest(of_this, command)
+    }
+
+    /// Whether the execution still remembers an operator's call. What is gone remembers nothing, but is purged.
+    fn operation_stands(&self, operate: &Operate) -> bool {
+        let Some(execution) = self.world.find(operate.execution) else { return operate.act == Act::Purge };
+        if operate.act == Act::Purge && (execution.is_purging() || execution.namespace != operate.namespace) {
+            return true;
+        }
+        let calls = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {
+            Command::Operate(one) if one.execution == operate.execution => Some(one.command),
+            _ => None,
+        });
+        is_among_newest(calls, operate.command)
+    }
+
+    /// Whether the submit's key still stands for what it stood for. Only time can change that for an idempotency key,
+    /// and only the end of the execution for a unique one.
+    fn key_stands(&self, submit: &Submit, reply: &Reply) -> bool {
+        let same = |execution| *reply == Reply::Submitted(Submitted { id: execution, created: false });
+        let namespace = &submit.namespace;
+        if self.world.find(submit.id).is_some() {
+            return false;
+        }
+        let idempotency = submit.idempotency_key.as_ref().map(|key| Key::Idempotency(namespace.clone(), key.clone()));
+        if let Some(Record::Idempotency(known)) = idempotency.and_then(|key| self.world.record(&key))
+            && known.expires_at > self.world.now
+        {
+            return same(known.execution);
+        }
+        let unique = submit.unique_key.as_ref().map(|key| Key::Unique(namespace.clone(), key.clone()));
+        match unique.and_then(|key| self.world.record(&key)) {
+            Some(Record::Unique(known)) => same(known.execution),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a call is among the newest that a record remembers.
+fn is_among_newest(calls: impl Iterator<Item = CommandId>, command: CommandId) -> bool {
+    let order: BTreeMap<CommandId, usize> = calls.enumerate().map(|(place, command)| (command, place)).collect();
+    let place = order.get(&command);
+    place.is_some_and(|place| order.values().filter(|later| *later > place).count() < limits::OPERATOR_COMMANDS_KEPT)
+}
+
+/// Between a claim and its repeat the lease may have been renewed and the execution labelled otherwise.
+fn comparable(reply: Reply) -> Reply {
+    match reply {
+        Reply::Claimed(claimed) => {
+            Reply::Claimed(Box::new(Claimed { expires_at: Millis(0), tags: BTreeMap::new(), ..*claimed }))
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,63 @@
+//! The rules with a fault in how an execution lives on: after a pause, after its end, after it was asked to stop.
+
+use super::rules::{before_read, counted, swap};
+use onward_core::record::{Next, State};
+use onward_core::{Act, Command, ExecutionId, Millis, Reply, Span, Stop, View};
+
+/// Which execution a command wants to run again, if it does.
+fn replayed(command: &Command) -> Option<ExecutionId> {
+    match command {
+        Command::Operate(operate) if matches!(operate.act, Act::Replay { .. }) => Some(operate.execution),
+        _ => None,
+    }
+}
+
+pub(super) fn purge_without_tombstone(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Some(id) = replayed(command)
+        && let Some(mut execution) = before_read(view, id)
+        && let State::Finished(finished) = &mut execution.state
+        && finished.purging.take().is_some()
+    {
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+pub(super) fn replay_keeps_result(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Some(id) = replayed(command)
+        && let Some(mut execution) = before_read(view, id)
+        && execution.result.take().is_some()
+    {
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+pub(super) fn stop_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let fence = match command {
+        Command::Fail(fail) => Some(fail.fence),
+        Command::Unclaim(unclaim) => Some(unclaim.fence),
+        Command::Delay(delay) => Some(delay.fence),
+        _ => None,
+    };
+    if let Some(fence) = fence
+        && let Some(mut execution) = before_read(view, fence.execution)
+        && let State::Active(active) = &mut execution.state
+        && active.stop.take().is_some()
+    {
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+pub(super) fn pauses_time_out(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Claim(claim) = command
+        && let Some(mut execution) = before_read(view, claim.execution)
+        && let State::Waiting(waiting) = &mut execution.state
+        && let Next::Resume(paused) = &mut waiting.next
+    {
+        paused.attempt.ran = Span((now - paused.attempt.started_at).0);
+        swap(view, execution);
+    }
+    counted(view, command, now)
+}
