@@ -10,8 +10,8 @@ use futures_util::stream::BoxStream;
 use onward_core::Span;
 use onward_store::memory::Memory;
 use onward_store::{
-    Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
-    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+    AuditPage, Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
+    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
 };
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -154,6 +154,13 @@ impl Store for SimStore {
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
         self.reach().await?;
         self.memory.read_feed(after, limit).await
+    }
+
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        self.reach().await?;
+        self.hub.read(self.line.process, format_args!("audits {limit} from {from:?}"));
+        let page = self.memory.audit(from, limit).await;
+        self.back(page).await
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {

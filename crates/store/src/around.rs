@@ -1,8 +1,8 @@
 //! A store with a layer around its commits: for benchmarks that watch them and tests that disturb them.
 
 use crate::{
-    Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome, Page,
-    Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+    AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
+    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
 };
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -69,6 +69,10 @@ impl<L: Layer> Store for Around<L> {
 
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
         self.inner.read_feed(after, limit).await
+    }
+
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        self.inner.audit(from, limit).await
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {

@@ -1,12 +1,12 @@
 //! The one write: a conditional batch on one partition, and what came of it.
 
-use crate::{Key, Millis, Partition, Record, Version};
+use crate::{Key, Mend, Millis, Partition, Record, Version};
 use bytes::Bytes;
 
 /// Checks first, then writes, all or nothing, on one partition.
 ///
-/// The window is checked first, then the expectations; then it deletes, puts, appends, adds events and trims, in that
-/// order. No key may be written twice.
+/// The window is checked first, then the expectations; then it deletes, puts, appends, adds events, trims and mends,
+/// in that order. No key may be written twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// Where all of its keys live.
@@ -23,8 +23,13 @@ pub struct Batch {
     pub append: Vec<Append>,
     /// Events for the partition's feed, in order.
     pub events: Vec<Bytes>,
+    /// The batch's events, and so all later ones of its partition, get positions above this; a reader from below is told of
+    /// a gap. For a store that was restored: cursors of the time that was lost lie below it.
+    pub feed_above: u64,
     /// Log entries and feed events to forget.
     pub trim: Vec<Trim>,
+    /// Places in indexes to set right.
+    pub mend: Vec<Mend>,
     /// When the store's clock must be for the batch to be written.
     pub window: Window,
     /// Topics to tell other processes about, as a hint.
@@ -43,7 +48,9 @@ impl Batch {
             delete: Vec::new(),
             append: Vec::new(),
             events: Vec::new(),
+            feed_above: 0,
             trim: Vec::new(),
+            mend: Vec::new(),
             window: Window::default(),
             wake: Vec::new(),
         }
@@ -57,6 +64,7 @@ impl Batch {
             && self.append.is_empty()
             && self.events.is_empty()
             && self.trim.is_empty()
+            && self.mend.is_empty()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which batches break the contract: every store refuses the same ones, before it looks at what it holds.
 
 use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, ENTRIES_MAX, KEYS_MAX, SEQ_MAX};
-use crate::{Batch, Error, ErrorKind, Key, Partition, Record, Result, Trim};
+use crate::{Batch, Error, ErrorKind, Key, Partition, Place, Record, Result, Trim};
 
 /// A batch that keeps the contract, with the place of each written key among its expectations.
 #[derive(Debug)]
@@ -51,6 +51,11 @@ pub(crate) fn closed() -> Error {
 /// The refusal for a cursor that another store made.
 pub(crate) fn foreign_cursor(text: &str) -> Error {
     invalid(format!("cursor {text:?} was not made by this store: start from the beginning or from a cursor it gave"))
+}
+
+/// The refusal for a place in an audit that another store named.
+pub(crate) fn foreign_place(text: &str) -> Error {
+    invalid(format!("{text:?} is no place in an audit of this store: start from the beginning"))
 }
 
 fn invalid(message: String) -> Error {
@@ -151,6 +156,14 @@ fn logs(batch: &Batch, expected: &Expected<'_>, put_at: &[usize], delete_at: &[u
             return Err(invalid(format!("sequence {seq} of the log of {log} is not between 1 and {SEQ_MAX}")));
         }
     }
+    for mend in &batch.mend {
+        expected.place(&mend.key, "mends a place of")?;
+        if let Place::Index(entry) = &mend.place
+            && !entry.name.is_valid()
+        {
+            return Err(invalid(format!("index name {:?} to mend is not 1 to 200 plain bytes", entry.name)));
+        }
+    }
     for trim in &batch.trim {
         if let Trim::Log { log, .. } = trim {
             expected.place(log, "trims the log of")?;
@@ -161,7 +174,8 @@ fn logs(batch: &Batch, expected: &Expected<'_>, put_at: &[usize], delete_at: &[u
 
 fn sizes(batch: &Batch) -> Result<usize> {
     let entries: usize = batch.put.iter().map(|record| record.entries.len() + 1).sum();
-    let rows = batch.put.len() + batch.delete.len() + entries + batch.append.len() + batch.events.len();
+    let beside = batch.append.len() + batch.events.len() + batch.mend.len();
+    let rows = batch.put.len() + batch.delete.len() + entries + beside;
     if rows > BATCH_ROWS_MAX || batch.expect.len() > KEYS_MAX || batch.trim.len() > KEYS_MAX {
         let expected = batch.expect.len();
         return Err(invalid(format!(

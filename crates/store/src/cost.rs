@@ -1,6 +1,6 @@
 //! How much a committed batch wrote, counted the same way by every store.
 
-use crate::{Entry, Key, Millis, Record, Stats};
+use crate::{Entry, Key, Mend, Millis, Place, Record, Stats};
 use bytes::Bytes;
 
 const RANK_BYTES: usize = 8;
@@ -31,6 +31,14 @@ impl Cost {
     /// A due time added or removed.
     pub(crate) fn due(&mut self, key: &Key) {
         self.rows(1, RANK_BYTES + key.as_str().len());
+    }
+
+    /// A place in an index set right.
+    pub(crate) fn mended(&mut self, mend: &Mend) {
+        match &mend.place {
+            Place::Index(entry) => self.entry(entry.name.as_str(), &mend.key),
+            Place::Due(_) => self.due(&mend.key),
+        }
     }
 
     /// A log entry written.

@@ -14,8 +14,10 @@
 //!    below `p` appears later.
 //! 6. A committed answer means durable, to the level that [`Store::health`] reports.
 //! 7. The window is compared with the store's own clock inside the commit.
+//! 8. A page of an audit is read at one moment: on a healthy store no page ever names a fault, whatever is being written.
 
 mod around;
+mod audit;
 mod batch;
 mod check;
 mod clock;
@@ -34,6 +36,7 @@ pub mod memory;
 pub mod sqlite;
 
 pub use around::{Around, Layer};
+pub use audit::{AuditPage, Fault, FaultKind, Mend, Place};
 pub use batch::{Append, Batch, Outcome, Trim, Wake, Window};
 pub use clock::system_clock;
 pub use error::{Error, ErrorKind, Result};
@@ -78,6 +81,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Events of all partitions after the cursor, in order for each partition.
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage>;
+
+    /// Records and index rows of all partitions from a place on, each compared with the other; see [`AuditPage`].
+    ///
+    /// Whatever exists from the first page to the last is seen, perhaps twice. A `from` that the store did not give is
+    /// [`ErrorKind::Invalid`].
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage>;
 
     /// Hints that something was committed by another process; hints may be lost, merged or spurious.
     fn watch(&self) -> BoxStream<'static, Wake>;

@@ -3,12 +3,13 @@
 //! It is the reference that other stores are compared with, and the store that simulations run on, so it prefers
 //! being obviously right to being fast. Everything iterates in key order; equal calls give equal answers.
 
+mod audit;
 mod state;
 
 use crate::cost::Cost;
 use crate::{
-    Batch, Clock, Count, Cursor, Durability, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
-    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Durability, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
+    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -177,6 +178,10 @@ impl Store for Memory {
 
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
         self.read()?.read_feed(after, limit)
+    }
+
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        self.read()?.audit(from, limit)
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {

@@ -157,3 +157,28 @@ pub async fn positions_never_start_again(subject: &impl Subject) {
     emit(&*store, P, &["after"]).await;
     assert!(feed(&*store).await.last().expect("just written").position > highest);
 }
+
+/// Positions can be raised above those of a time that was lost; readers from below hear of it once and go on.
+pub async fn positions_can_be_raised(subject: &impl Subject) {
+    const ABOVE: u64 = 1 << 61;
+    let store = subject.open().await;
+    emit(&*store, P, &["1", "2"]).await;
+    let before = store.read_feed(&Cursor::start(), 100).await.expect("the store reads feeds");
+    let mut batch = Batch::new(P, fresh());
+    batch.events = vec!["raised".into()];
+    batch.feed_above = ABOVE;
+    commit(&*store, batch).await;
+    emit(&*store, P, &["3"]).await;
+
+    let page = store.read_feed(&before.cursor, 100).await.expect("the store reads feeds");
+    assert_eq!((bodies(&page.events, P), page.gap), (vec!["raised", "3"], true));
+    assert!(page.events.iter().all(|event| event.position > ABOVE));
+    let next = store.read_feed(&page.cursor, 100).await.expect("the store reads feeds");
+    assert_eq!((next.events.len(), next.gap), (0, false));
+    let mut lower = Batch::new(P, fresh());
+    lower.events = vec!["4".into()];
+    lower.feed_above = 5;
+    commit(&*store, lower).await;
+    let page = store.read_feed(&page.cursor, 100).await.expect("the store reads feeds");
+    assert_eq!((bodies(&page.events, P), page.gap), (vec!["4"], false), "positions never go down again");
+}

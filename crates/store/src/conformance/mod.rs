@@ -3,6 +3,7 @@
 //! A store's test file implements [`Subject`] and calls [`conformance_tests!`](crate::conformance_tests) with a function
 //! that makes a fresh one; each check becomes a test of its own. [`run`] runs all of them in a row.
 
+pub mod audit;
 pub mod commit;
 pub mod due;
 pub mod feed;
@@ -69,6 +70,11 @@ macro_rules! conformance_checks {
             feed::nothing_appears_behind_a_reader,
             feed::trimming_leaves_a_visible_gap,
             feed::positions_never_start_again,
+            feed::positions_can_be_raised,
+            audit::an_audit_sees_everything,
+            audit::faults_are_found_and_mended,
+            audit::mending_is_conditional,
+            audit::no_fault_is_imagined_while_others_write,
             watch::a_commit_wakes_another_process,
             limits::broken_batches_are_refused_whole,
             limits::a_key_belongs_to_one_partition,

@@ -1,11 +1,12 @@
 //! What the reference store holds and how a batch changes it.
 
+use super::audit;
 use crate::check::{self, Plan};
 use crate::cost::{self, Cost};
 use crate::feed::{event, feed_page, position};
 use crate::{
-    Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Outcome, Page, Partition, Partitions,
-    Range, Record, Result, Trim,
+    AuditPage, Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Mend, Millis, Outcome, Page,
+    Partition, Partitions, Place, Range, Record, Result, Trim,
 };
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -73,11 +74,14 @@ impl State {
         }
         for event in &batch.events {
             cost.event(event);
-            let position = self.newest() + 1;
+            let position = self.newest().max(batch.feed_above) + 1;
             self.held.feed.insert(position, (batch.partition, event.clone()));
         }
         for trim in &batch.trim {
             self.trim(batch.partition, trim, cost);
+        }
+        for mend in &batch.mend {
+            self.mend(batch.partition, mend, cost);
         }
         Ok(Outcome::Committed { now })
     }
@@ -113,6 +117,25 @@ impl State {
             self.held.due.remove(&(due, key.clone()));
         }
         Some(old)
+    }
+
+    fn mend(&mut self, partition: Partition, mend: &Mend, cost: &mut Cost) {
+        let key = mend.key.clone();
+        match (&mend.place, mend.listed) {
+            (Place::Index(entry), true) => {
+                self.held.entries.insert((entry.name.clone(), entry.rank, key), partition);
+            }
+            (Place::Index(entry), false) => {
+                self.held.entries.remove(&(entry.name.clone(), entry.rank, key));
+            }
+            (Place::Due(due), true) => {
+                self.held.due.insert((*due, key), partition);
+            }
+            (Place::Due(due), false) => {
+                self.held.due.remove(&(*due, key));
+            }
+        }
+        cost.mended(mend);
     }
 
     fn trim(&mut self, partition: Partition, trim: &Trim, cost: &mut Cost) {
@@ -183,6 +206,10 @@ impl State {
         let behind = (Bound::Excluded((log.clone(), after)), Bound::Unbounded);
         let entries = self.held.logs.range(behind).take_while(|((key, _), _)| key == log).take(limit);
         Ok(entries.map(|((_, seq), body)| LogEntry { seq: *seq, body: body.clone() }).collect())
+    }
+
+    pub(super) fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        audit::page(&self.held, from, limit)
     }
 
     pub(super) fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {

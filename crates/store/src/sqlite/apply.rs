@@ -4,7 +4,7 @@ use super::query::{self, DUE};
 use super::value::{Body, entries_to_text, entry_lines, rank_to_sql, version, version_to_sql};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
-use crate::{Error, Key, Millis, Outcome, Partition, Record, Trim, Version};
+use crate::{Error, Key, Mend, Millis, Outcome, Partition, Place, Record, Trim, Version};
 use rusqlite::{Connection, Statement};
 
 /// Why a batch could not be applied.
@@ -113,13 +113,16 @@ impl<'c> Tables<'c> {
             cost.logged(&append.log, &append.body);
         }
         for event in &batch.events {
-            let position = self.position()? + 1;
+            let position = self.position()?.max(i64::try_from(batch.feed_above).unwrap_or(i64::MAX - 1)) + 1;
             self.event.execute((position, batch.partition.0, Body(event)))?;
             self.position = Some(position);
             cost.event(event);
         }
         for trim in &batch.trim {
             self.trim(batch.partition, trim, cost)?;
+        }
+        for mend in &batch.mend {
+            self.mend(batch.partition, mend, cost)?;
         }
         Ok(Outcome::Committed { now })
     }
@@ -217,6 +220,20 @@ impl<'c> Tables<'c> {
     fn unlist(&mut self, name: &str, rank: u64, key: &str) -> Result<(), Stop> {
         // A row that is missing already was taken out by hand; writing the record must still be able to mend it.
         self.unlist.execute((name, rank_to_sql(rank), key))?;
+        Ok(())
+    }
+
+    fn mend(&mut self, partition: Partition, mend: &Mend, cost: &mut Cost) -> Result<(), Stop> {
+        let (name, rank) = match &mend.place {
+            Place::Index(entry) => (entry.name.as_str(), entry.rank),
+            Place::Due(due) => (DUE, *due),
+        };
+        if mend.listed {
+            self.list.execute((name, rank_to_sql(rank), mend.key.as_str(), partition.0))?;
+        } else {
+            self.unlist(name, rank, mend.key.as_str())?;
+        }
+        cost.mended(mend);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! `<file>-owner` is the home of every partition, and the others try for it once a second.
 
 mod apply;
+mod audit;
 mod checkpoint;
 mod fault;
 mod open;
@@ -18,8 +19,8 @@ mod watch;
 mod writer;
 
 use crate::{
-    Batch, Clock, Count, Cursor, Durability, Error, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
-    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Durability, Error, FeedPage, Found, Health, Home, IndexName, Key, LogEntry,
+    Meta, Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -242,6 +243,11 @@ impl Store for Sqlite {
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
         let after = after.clone();
         self.reading()?.read(move |conn| query::read_feed(conn, &after, limit)).await
+    }
+
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        let from = from.map(str::to_owned);
+        self.reading()?.read(move |conn| audit::page(conn, from.as_deref(), limit)).await
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {

@@ -39,7 +39,7 @@ pub(super) fn record(conn: &Connection, partition: Partition, key: &Key) -> Resu
     }
 }
 
-fn record_of(row: &Row<'_>, partition: Partition, key: &Key) -> Result<Record> {
+pub(super) fn record_of(row: &Row<'_>, partition: Partition, key: &Key) -> Result<Record> {
     let found = Partition(row.get(0).map_err(reading)?);
     if found != partition {
         return Err(check::elsewhere(key, partition, found));
@@ -247,14 +247,14 @@ pub(super) fn newest(conn: &Connection) -> Result<u64> {
 }
 
 /// Runs several queries on one state of the database.
-fn snapshot<T>(conn: &Connection, read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn snapshot<T>(conn: &Connection, read: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(reading)?;
     let result = read();
     conn.prepare_cached("COMMIT").and_then(|mut end| end.execute([])).map_err(reading)?;
     result
 }
 
-fn clamp(number: u64) -> i64 {
+pub(super) fn clamp(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
