@@ -11,6 +11,10 @@ need() {
 
 need cc 'gcc libc6-dev' # SQLite is compiled from its source
 need strace strace      # the crash tests record writes and syncs
+need redis-server redis-server
+# Debian keeps the programs of each version of Postgres in a directory of their own.
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
+need valkey-server 'valkey-server valkey-tools'
 
 if ! command -v cargo >/dev/null 2>&1; then
     echo 'deps: cargo is missing; install Rust as https://rustup.rs says, then run this again' >&2
@@ -48,10 +52,54 @@ else
     give_up 'neither root nor sudo is at hand'
 fi
 
+# add_backports: lets apt find packages of the release's backports, by copying the machine's own source with that suite.
+add_backports() {
+    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    [ -n "$codename" ] || give_up 'this release has no code name, so its backports cannot be found'
+    suite="$codename-backports"
+    grep -qs "$suite" /etc/apt/sources.list /etc/apt/sources.list.d/* && return
+    for source in /etc/apt/sources.list.d/*.sources; do
+        [ -e "$source" ] || continue
+        # The first paragraph that names the release itself, with its suites replaced and its remarks left out.
+        copy=$(awk -v RS='' -v code="$codename" '$0 ~ "(^|\n)Suites:[^\n]* ?" code "( |\n|$)" { print; exit }' "$source" |
+            sed -e '/^#/d' -e "s/^Suites:.*/Suites: $suite/")
+        [ -n "$copy" ] || continue
+        echo "deps: adding the suite $suite to the package sources"
+        printf '%s\n' "$copy" | $as_root tee /etc/apt/sources.list.d/onward-backports.sources >/dev/null
+        return
+    done
+    copy=$(awk -v code="$codename" '$1 == "deb" { for (i = 2; i <= NF; i++) if ($i == code) { print; exit } }' \
+        /etc/apt/sources.list 2>/dev/null | sed "s/ $codename / $suite /")
+    [ -n "$copy" ] || give_up "no package source of $codename was found to copy for its backports"
+    echo "deps: adding the suite $suite to the package sources"
+    printf '%s\n' "$copy" | $as_root tee /etc/apt/sources.list.d/onward-backports.list >/dev/null
+}
+
+# install PACKAGES...: installs them.
+install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@"
+}
+
 echo "deps: installing$packages with apt-get"
+renew='the package lists could not be renewed; trying with those at hand'
+$as_root apt-get -qq update || echo "deps: $renew" >&2
+from=''
+case "$packages" in
+*valkey*)
+    if ! apt-cache show valkey-server >/dev/null 2>&1; then
+        add_backports
+        from="-t $suite"
+        $as_root apt-get -qq update || echo "deps: $renew" >&2
+    fi
+    ;;
+esac
 # The variables hold lists of words.
 # shellcheck disable=SC2086
-{
-    $as_root apt-get -qq update || echo 'deps: the package lists could not be renewed; trying with those at hand' >&2
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $packages
-} || give_up 'apt-get could not install them'
+install $from $packages || give_up 'apt-get could not install them'
+
+# Tests start servers of their own; those that came with the packages are not needed.
+for service in postgresql valkey-server redis-server; do
+    case "$packages" in
+    *"$service"*) $as_root service "$service" stop >/dev/null 2>&1 || true ;;
+    esac
+done
