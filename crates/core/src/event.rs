@@ -16,11 +16,21 @@ pub struct Event {
     pub namespace: Namespace,
     /// In which lane.
     pub lane: Lane,
-    /// Of which execution; absent when a lane changed.
+    /// Of which execution; absent when a lane changed or the store was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
     /// What.
     pub what: What,
+}
+
+impl Event {
+    /// Tells the readers of one partition that the store was restored. It concerns every namespace, and names the default
+    /// one since it must name one.
+    #[must_use]
+    pub fn restored(at: Millis) -> Self {
+        let (namespace, lane) = (Namespace::default(), Lane::default());
+        Self { format: Format, at, namespace, lane, execution: None, what: What::Restored }
+    }
 }
 
 /// What happened.
@@ -168,6 +178,8 @@ pub enum What {
         /// Grows with every decision.
         revision: u64,
     },
+    /// The store was restored from a copy: what readers were told after that copy was made may be undone.
+    Restored,
 }
 
 /// What a transition meant for the lease.
@@ -185,7 +197,7 @@ pub enum LeaseEvent {
 
 impl What {
     /// Every name that [`What::name`] answers.
-    pub const NAMES: [&'static str; 19] = [
+    pub const NAMES: [&'static str; 20] = [
         "submitted",
         "ready",
         "claimed",
@@ -205,6 +217,7 @@ impl What {
         "replayed",
         "purged",
         "lane_changed",
+        "restored",
     ];
 
     /// The stable word for it.
@@ -230,6 +243,7 @@ impl What {
             Self::Replayed { .. } => "replayed",
             Self::Purged => "purged",
             Self::LaneChanged { .. } => "lane_changed",
+            Self::Restored => "restored",
         }
     }
 

@@ -8,6 +8,7 @@
 //! | what the system accepts | [`Command`] |
 //! | what can come out | [`Reply`], [`Rejection`], [`Event`] |
 //! | what is stored | [`record`] |
+//! | whether records agree | [`audit`] |
 //! | what happens | `rules/`, one file per verb |
 //! | every bound | [`limits`] |
 
@@ -16,6 +17,7 @@
 extern crate self as onward_core;
 
 mod apply;
+pub mod audit;
 pub mod codec;
 mod command;
 mod event;

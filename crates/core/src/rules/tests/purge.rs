@@ -164,6 +164,18 @@ fn what_cannot_be_read_is_removed_too() {
 }
 
 #[test]
+fn one_payload_beside_is_enough_to_look_for_both() {
+    for (input, result) in [(large(), Payload::null()), (Payload::null(), large())] {
+        let mut world = World::new(1);
+        let fence = world.running(Submit { input, ..submit(1) }, 10);
+        world.accept(&Command::Complete(Complete { command: CommandId(50), fence, result }));
+        assert_eq!(beside(&world), 1);
+        world.operate(60, id(1), Act::Purge);
+        assert_eq!(beside(&world), 0);
+    }
+}
+
+#[test]
 fn an_idempotency_key_keeps_its_own_time() {
     // The key promises that nothing runs twice within its window, also when what it stands for is gone.
     let mut world = World::new(1);

@@ -194,6 +194,19 @@ fn a_dead_worker_is_lost_and_not_too_slow() {
 }
 
 #[test]
+fn a_timeout_ends_the_row_of_lost_leases() {
+    let mut world = World::new(1);
+    world.submit(Submit { policy: Policy { attempt_timeout: Some(Span::minutes(2)), ..policy(9) }, ..submit(1) });
+    world.lose(id(1), 8);
+    world.lose(id(1), 9);
+    let fence = world.claim(id(1), 10).fence;
+    world.accept(&make::renew(fence, Span::hours(1)));
+    let done = world.when_due(id(1));
+    assert_eq!(done.events[0].what.name(), "timed_out");
+    assert_eq!((world.execution(id(1)).reclaims_in_a_row, world.execution(id(1)).reclaims), (0, 2));
+}
+
+#[test]
 fn what_changed_meanwhile_is_left_alone() {
     // W2: a due time is a hint; the record itself says what is due, and for which attempt.
     let mut world = World::new(1);

@@ -22,7 +22,7 @@ pub(crate) struct Change<'a> {
 type Check = fn(&Change<'_>);
 
 /// All of them by name; `coverage` says which invariant each one guards.
-pub(crate) const CHECKS: [(&str, Check); 26] = [
+pub(crate) const CHECKS: [(&str, Check); 27] = [
     ("what_never_changes", what_never_changes),
     ("vectors", states::vectors),
     ("phases", states::phases),
@@ -49,6 +49,7 @@ pub(crate) const CHECKS: [(&str, Check); 26] = [
     ("payloads", records::payloads),
     ("unique_keys", records::unique_keys),
     ("purges", records::purges),
+    ("agreement", records::agreement),
 ];
 
 impl<'a> Change<'a> {

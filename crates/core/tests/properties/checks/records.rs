@@ -2,7 +2,7 @@
 
 use super::Change;
 use onward_core::record::{Held, Record, State};
-use onward_core::{Command, ExecutionId, Key, Payload, PayloadSlot, What, limits};
+use onward_core::{Command, ExecutionId, Key, Payload, PayloadSlot, What, audit, limits};
 
 /// One end for every life, told once, by the event of the transition that made it.
 pub(super) fn ends(change: &Change<'_>) {
@@ -120,5 +120,16 @@ fn belongs_to(key: &Key, id: ExecutionId) -> bool {
     match key {
         Key::Execution(of) | Key::Attempt(of, _) | Key::Payload(of, _) | Key::History(of, _) => *of == id,
         _ => false,
+    }
+}
+
+/// Records agree with those beside them, so that an audit of a healthy store finds nothing to mend.
+pub(super) fn agreement(change: &Change<'_>) {
+    let records = &change.after.records;
+    for (key, record) in records.iter().filter(|(key, _)| !matches!(key, Key::Dead(..))) {
+        let presumed = audit::presumes(key, record);
+        let beside = |key: &Key| presumed.contains(key).then(|| records.get(key).map(|record| &**record)).flatten();
+        let verdicts = audit::judge(key, record, beside);
+        assert!(verdicts.is_empty() || matches!(**record, Record::Unreadable(_)), "{key}: {verdicts:?}");
     }
 }

@@ -66,7 +66,11 @@ fn second(number: u8) -> &'static [Guard] {
             Test("revoke", "the_work_is_ready_again_at_once_and_its_worker_is_refused"),
         ],
         20 => &[Type("a due time belongs to its record, whatever its lane"), Check("places")],
-        21 => &[Type("one enum holds the state; indexes are derived from the record"), Check("indexes")],
+        21 => &[
+            Type("one enum holds the state; indexes are derived from the record"),
+            Check("indexes"),
+            Check("agreement"),
+        ],
         22 => &[Type("reasons are data: Readiness, Cancellation, Failure"), Check("stops")],
         23 => &[Elsewhere("there are no locks to order: a batch expects every version that it read")],
         24 => &[
