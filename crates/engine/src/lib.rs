@@ -12,6 +12,7 @@ mod claims;
 pub mod clock;
 mod clockwork;
 mod collect;
+mod doctor;
 mod engine;
 mod error;
 mod feed;
@@ -37,6 +38,7 @@ mod waiters;
 mod wakes;
 mod workers;
 
+pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;
 pub use error::Error;
 pub use feed::{EventFilter, Subscription, Told};

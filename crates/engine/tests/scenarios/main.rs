@@ -1,5 +1,6 @@
 //! End-to-end scenarios of the engine, each run on every store.
 
+mod doctor;
 mod events;
 mod kit;
 mod lanes;
@@ -52,6 +53,13 @@ on_every_store! {
     events::a_reader_that_dies_again_and_again_sees_every_event_once,
     events::a_reader_gets_what_it_asked_for_and_waits_for_more,
     events::old_events_and_ended_work_go,
+    doctor::damage_in_each_index_is_found_and_repaired,
+    doctor::a_record_listed_by_other_rules_is_listed_again,
+    doctor::records_that_contradict_each_other_are_set_right,
+    doctor::work_that_fell_out_of_its_queue_runs_after_a_repair,
+    doctor::a_healthy_store_is_left_alone_while_work_goes_on,
+    doctor::damage_is_repaired_while_work_goes_on,
+    doctor::a_restored_store_tells_its_readers_and_its_lanes,
     processes::two_engines_share_a_store,
     processes::contended_keys_are_resolved_by_versions,
 }
