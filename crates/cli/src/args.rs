@@ -2,9 +2,9 @@
 
 use crate::bench::BenchArgs;
 use crate::examples::{
-    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES,
-    GET_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES,
-    WHY_EXAMPLES,
+    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES,
+    EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES,
+    SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Submit(SubmitArgs),
     /// Show one execution.
     #[command(after_help = GET_EXAMPLES)]
-    Get(Target),
+    Get(GetArgs),
     /// List executions, newest first; waiting work in the order in which it is claimed.
     #[command(after_help = LS_EXAMPLES)]
     Ls(LsArgs),
@@ -67,7 +67,7 @@ pub(crate) enum Command {
     History(Target),
     /// Explain what an execution waits for and what would move it on.
     #[command(after_help = WHY_EXAMPLES)]
-    Why(Target),
+    Why(GetArgs),
     /// End an execution, at once or after its worker had time to stop.
     #[command(after_help = CANCEL_EXAMPLES)]
     Cancel(CancelArgs),
@@ -91,6 +91,9 @@ pub(crate) enum Command {
     /// Show what happened, and follow what happens.
     #[command(after_help = EVENTS_EXAMPLES)]
     Events(EventsArgs),
+    /// Compare everything in the store with everything else, and repair what damage from outside left behind.
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Show and change what lanes let through.
     #[command(after_help = LANE_EXAMPLES)]
     Lane(LaneArgs),
@@ -167,6 +170,33 @@ pub(crate) struct Target {
     /// Whose work it is.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
+}
+
+/// How long to look.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Look again every two seconds, or as often as given, and show what has changed.
+    #[arg(short, long, value_name = "PAUSE", num_args = 0..=1, default_missing_value = "2s", require_equals = true)]
+    pub(crate) watch: Option<String>,
+}
+
+/// Which execution, and how long to look at it.
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Set right what can be; each repair is made only if nothing that it was judged by has changed.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// The store was restored from a copy: tell readers of events and lanes, and repair.
+    #[arg(long)]
+    pub(crate) after_restore: bool,
 }
 
 #[derive(Debug, Args)]
@@ -265,7 +295,7 @@ pub(crate) struct LaneArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LaneCommand {
     /// List the lanes that were used or changed.
-    Ls,
+    Ls(WatchArgs),
     /// Let nobody claim from a lane; submissions wait.
     Pause(LaneName),
     /// Let a lane take and give work again.
@@ -342,6 +372,8 @@ pub(crate) struct LsArgs {
     /// Go on where a listing ended.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 #[derive(Debug, Args)]
@@ -388,6 +420,8 @@ pub(crate) struct CountArgs {
     /// Whose work.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 #[derive(Debug, Args)]

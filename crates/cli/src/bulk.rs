@@ -2,6 +2,7 @@
 
 use crate::args::{BulkAction, BulkArgs};
 use crate::problem::{Exit, Problem};
+use crate::progress::Progress;
 use crate::{get, ls, output};
 use onward::{Client, Error, ExecutionId, FindFilter, PublicState, Reason};
 use onward_core::Act;
@@ -29,7 +30,7 @@ pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit,
     }
     let act = act(&args.action, &args.reason);
     let client = get::open(store, &args.filter.namespace).await?;
-    let tally = go(&client, &filter, &act, args.dry_run, !json).await;
+    let tally = go(&client, &filter, &act, args.dry_run, json).await;
     client.shutdown().await?;
     let tally = tally?;
     if json {
@@ -54,30 +55,32 @@ fn act(action: &BulkAction, reason: &str) -> Act {
 }
 
 /// All that match are found before anything is done: doing it would move them under the reader's eyes.
-async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, progress: bool) -> Result<Tally, Error> {
+async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quiet: bool) -> Result<Tally, Error> {
     let (mut tally, mut ids, mut cursor) = (Tally::default(), Vec::new(), None);
+    let mut progress = Progress::new("finding", None, quiet);
     loop {
         let page = client.find(filter, cursor.as_deref(), PAGE).await?;
         tally.scanned += page.scanned;
         ids.extend(page.executions.iter().filter(|found| applies(act, found.state)).map(|found| found.id));
-        if progress && page.next.is_some() {
-            output::print_error(&format!("found {} of {} looked at", ids.len(), tally.scanned));
-        }
+        progress.at(tally.scanned as u64, &format!("{} found", ids.len()));
         cursor = page.next;
         if cursor.is_none() {
             break;
         }
     }
+    progress.end();
     tally.matched = ids.len();
     if dry_run {
         return Ok(tally);
     }
+    let mut progress = Progress::new(act.name(), Some(ids.len() as u64), quiet);
+    let mut tried = 0;
     for page in ids.chunks(PAGE) {
         carry_out(client, page, act, &mut tally).await;
-        if progress && ids.len() > PAGE {
-            output::print_error(&format!("{} of {} done", tally.done, tally.matched));
-        }
+        tried += page.len() as u64;
+        progress.at(tried, &format!("{} done", tally.done));
     }
+    progress.end();
     Ok(tally)
 }
 

@@ -27,12 +27,14 @@ Examples:
 pub(crate) const GET_EXAMPLES: &str = "\
 Examples:
   onward get x-0192f0c8-0000-7000-8000-000000000001-17
+  onward get x-0192f0c8-0000-7000-8000-000000000001-17 --watch
   onward --json get x-0192f0c8-0000-7000-8000-000000000001-17";
 
 pub(crate) const LS_EXAMPLES: &str = "\
 Examples:
   onward ls
   onward ls --state failed --kind send-email --limit 100
+  onward ls --state active --watch=5s
   onward ls --tag customer=42 --since 2030-01-01T00:00:00Z";
 
 pub(crate) const RESULT_EXAMPLES: &str = "\
@@ -79,6 +81,14 @@ Examples:
   onward events --execution x-0192f0c8-0000-7000-8000-000000000001-17
   onward events --follow --endings
   onward --json events --what lease_expired --what lease_revoked";
+
+pub(crate) const DOCTOR_EXAMPLES: &str = "\
+Work may go on meanwhile. Exit code 1 when something is wrong and was not repaired.
+
+Examples:
+  onward doctor
+  onward doctor --repair
+  onward doctor --after-restore";
 
 pub(crate) const LANE_EXAMPLES: &str = "\
 Examples:

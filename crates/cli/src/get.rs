@@ -1,37 +1,38 @@
 //! `onward get`: one execution with its input and its result.
 
-use crate::args::Target;
+use crate::args::GetArgs;
 use crate::problem::{Exit, Problem};
+use crate::shape;
 use crate::shape::Fields;
 use crate::submit::parse;
-use crate::{output, shape};
+use crate::watch::{self, Shown};
 use onward::{Address, Client, ClientOptions, ExecutionId, Rejection};
 
-pub(crate) async fn run(args: &Target, store: &str, json: bool) -> Result<Exit, Problem> {
-    let id: ExecutionId = parse(&args.id)?;
-    let client = open(store, &args.namespace).await?;
-    let found = find(&client, id).await;
+pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+    let id: ExecutionId = parse(&args.target.id)?;
+    let client = open(store, &args.target.namespace).await?;
+    let look = async || {
+        let (fields, is_final) = find(&client, id).await?;
+        Ok(Shown { text: if json { shape::text(&fields) } else { shape::lines(&fields) }, is_final })
+    };
+    let shown = watch::show(&args.watch, look).await;
     client.shutdown().await?;
-    let fields = found?;
-    if json {
-        output::print(&shape::text(&fields));
-    } else {
-        output::print(&shape::lines(&fields));
-    }
-    Ok(Exit::Success)
+    shown.map(|()| Exit::Success)
 }
 
-async fn find(client: &Client, id: ExecutionId) -> Result<Fields, onward::Error> {
+/// The execution, and whether it has ended.
+async fn find(client: &Client, id: ExecutionId) -> Result<(Fields, bool), onward::Error> {
     let Some(description) = client.get(id).await? else {
         return Err(Rejection::ExecutionNotFound(id).into());
     };
+    let ended = description.state.outcome().is_some();
     let mut fields = shape::object(&description);
     for (name, payload) in [("input", client.input(id).await?), ("result", client.output(id).await?)] {
         if let Some(payload) = payload {
             fields.insert(name.to_owned(), shape::payload(payload));
         }
     }
-    Ok(fields)
+    Ok((fields, ended))
 }
 
 /// Opens a store to look at it; one that does not exist is not made.

@@ -3,6 +3,7 @@
 use crate::args::{LaneArgs, LaneCommand, LaneSetArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
+use crate::watch::{self, Shown};
 use crate::{get, output, shape};
 use onward::engine::LaneListing;
 use onward::{Client, Error, LaneState, Policy, RetryPolicy};
@@ -14,6 +15,15 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
         _ => None,
     };
     let client = get::open(store, &args.namespace).await?;
+    if let LaneCommand::Ls(watch) = &args.command {
+        let look = async || {
+            let (object, text) = list(&client).await?;
+            Ok(Shown::passing(if json { object.to_string() } else { text }))
+        };
+        let shown = watch::show(watch, look).await;
+        client.shutdown().await?;
+        return shown.map(|()| Exit::Success);
+    }
     let done = act(&client, &args.command, change).await;
     client.shutdown().await?;
     let (object, text) = done?;
@@ -23,7 +33,7 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
 
 async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(Value, String), Error> {
     let (lane, said) = match command {
-        LaneCommand::Ls => return list(client).await,
+        LaneCommand::Ls(_) => return list(client).await,
         LaneCommand::Pause(args) => {
             client.pause_lane(&args.lane).await?;
             (&args.lane, "is paused: submissions wait")

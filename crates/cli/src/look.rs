@@ -1,9 +1,10 @@
 //! `onward result`, `attempts`, `history`, `why`: what there is to know about one execution.
 
-use crate::args::Target;
+use crate::args::{GetArgs, Target};
 use crate::problem::{Exit, Problem};
 use crate::submit::parse;
 use crate::time::show;
+use crate::watch::{self, Shown};
 use crate::{get, output, shape};
 use onward::{AttemptDescription, Client, Error, ExecutionId, Payload, PublicState, Rejection};
 use onward_core::{Explanation, Release};
@@ -16,7 +17,6 @@ pub(crate) enum Aspect {
     Result,
     Attempts,
     History,
-    Why,
 }
 
 /// What was found, ready to be printed.
@@ -42,6 +42,20 @@ pub(crate) async fn run(aspect: Aspect, target: &Target, store: &str, json: bool
     Ok(Exit::Success)
 }
 
+/// `onward why`: what an execution waits for.
+pub(crate) async fn why(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
+    let id: ExecutionId = parse(&args.target.id)?;
+    let client = get::open(store, &args.target.namespace).await?;
+    let look = async || {
+        let why = client.why(id).await?;
+        let text = if json { json!(why).to_string() } else { explain(&why) };
+        Ok(Shown { text, is_final: why.state.outcome().is_some() })
+    };
+    let shown = watch::show(&args.watch, look).await;
+    client.shutdown().await?;
+    shown.map(|()| Exit::Success)
+}
+
 async fn find(client: &Client, id: ExecutionId, aspect: Aspect) -> Result<Found, Error> {
     Ok(match aspect {
         Aspect::Result => result(client, id).await?,
@@ -60,10 +74,6 @@ async fn find(client: &Client, id: ExecutionId, aspect: Aspect) -> Result<Found,
             let objects: Vec<Value> =
                 history.iter().map(|step| json!({ "at": show(step.at), "what": step.what })).collect();
             Found::Text { json: json!(objects).to_string(), text: history.iter().map(line).collect() }
-        }
-        Aspect::Why => {
-            let why = client.why(id).await?;
-            Found::Text { json: json!(why).to_string(), text: explain(&why) }
         }
     })
 }

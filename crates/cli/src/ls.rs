@@ -3,7 +3,9 @@
 use crate::args::{CountArgs, FilterArgs, LsArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, tags};
-use crate::{get, output, shape, time};
+use crate::watch::{self, Shown};
+use crate::{get, shape, time};
+use onward::engine::Counts;
 use onward::store::Count;
 use onward::{FindFilter, Found, PublicState};
 use serde_json::{Map, Value, json};
@@ -11,25 +13,30 @@ use serde_json::{Map, Value, json};
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = filter(&args.filter)?;
     let client = get::open(store, &args.filter.namespace).await?;
-    let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await;
+    let look = async || {
+        let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await?;
+        Ok(Shown::passing(if json { object(&found).to_string() } else { table(&found) }))
+    };
+    let shown = watch::show(&args.watch, look).await;
     client.shutdown().await?;
-    let found = found?;
-    if json {
-        let executions: Vec<_> = found.executions.iter().map(shape::object).collect();
-        let page = json!({ "executions": executions, "scanned": found.scanned, "next": found.next });
-        output::print(&page.to_string());
-    } else {
-        output::print(&table(&found));
-    }
-    Ok(Exit::Success)
+    shown.map(|()| Exit::Success)
+}
+
+fn object(found: &Found) -> Value {
+    let executions: Vec<_> = found.executions.iter().map(shape::object).collect();
+    json!({ "executions": executions, "scanned": found.scanned, "next": found.next })
 }
 
 /// `onward count`: how many executions there are in each state.
 pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let client = get::open(store, &args.namespace).await?;
-    let counts = client.counts().await;
+    let look = async || Ok(Shown::passing(counted(&client.counts().await?, json)));
+    let shown = watch::show(&args.watch, look).await;
     client.shutdown().await?;
-    let counts = counts?;
+    shown.map(|()| Exit::Success)
+}
+
+fn counted(counts: &Counts, json: bool) -> String {
     let rows = [
         ("waiting", counts.waiting),
         ("completed", counts.completed),
@@ -42,14 +49,13 @@ pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<E
         let object = |count: Count| json!({ "count": count.n, "at_least": count.capped });
         let counts: Map<String, Value> =
             rows.iter().map(|(name, count)| ((*name).to_owned(), object(*count))).collect();
-        output::print(&Value::Object(counts).to_string());
+        Value::Object(counts).to_string()
     } else {
         let said = |count: Count| format!("{}{}", count.n, if count.capped { "+" } else { "" });
         let mut table = vec![["STATE", "COUNT"].map(str::to_owned)];
         table.extend(rows.map(|(name, count)| [name.to_owned(), said(count)]));
-        output::print(&shape::table(&table));
+        shape::table(&table)
     }
-    Ok(Exit::Success)
 }
 
 /// What was typed as a filter.

@@ -5,6 +5,7 @@ mod bench;
 mod bulk;
 mod churn;
 mod demo;
+mod doctor;
 mod events;
 mod examples;
 mod get;
@@ -14,9 +15,11 @@ mod ls;
 mod operate;
 mod output;
 mod problem;
+mod progress;
 mod shape;
 mod submit;
 mod time;
+mod watch;
 mod worker;
 
 use args::{Cli, Command};
@@ -74,7 +77,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Result(target) => look::run(Aspect::Result, &target, &store, json).await,
         Command::Attempts(target) => look::run(Aspect::Attempts, &target, &store, json).await,
         Command::History(target) => look::run(Aspect::History, &target, &store, json).await,
-        Command::Why(target) => look::run(Aspect::Why, &target, &store, json).await,
+        Command::Why(args) => look::why(&args, &store, json).await,
         Command::Cancel(args) => operate::run(Order::cancel(args)?, &store, json).await,
         Command::Replay(args) => operate::run(Order::replay(args), &store, json).await,
         Command::Reschedule(args) => operate::run(Order::reschedule(args)?, &store, json).await,
@@ -84,6 +87,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Purge(args) => operate::run(Order::purge(args), &store, json).await,
         Command::Bulk(args) => bulk::run(args, &store, json).await,
         Command::Events(args) => events::run(args, &store, json).await,
+        Command::Doctor(args) => doctor::run(&args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;

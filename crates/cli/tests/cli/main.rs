@@ -5,6 +5,7 @@
 mod commands;
 mod crash;
 mod demo;
+mod doctor;
 mod mistakes;
 mod operators;
 mod processes;
