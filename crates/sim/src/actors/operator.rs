@@ -1,10 +1,11 @@
-//! Pauses, drains and opens lanes while work goes on.
+//! Pauses, drains and opens lanes, and has the store examined, while work goes on.
 
 use super::Caller;
 use crate::clock::sleep;
 use crate::world::World;
 use onward_core::Span;
 use onward_core::record::LaneState;
+use onward_engine::Examination;
 use std::sync::Arc;
 
 /// Somebody who changes lanes.
@@ -18,7 +19,22 @@ impl Operator {
             if self.0.world.is_calm() {
                 return;
             }
-            self.decide().await;
+            if self.0.dice.percent(15) {
+                self.examine().await;
+            } else {
+                self.decide().await;
+            }
+        }
+    }
+
+    async fn examine(&mut self) {
+        let Some(process) = self.0.world.any(&mut self.0.dice) else { return };
+        let examination = Examination { repair: true, restored: false };
+        self.0.say(&process, format_args!("{examination:?}"));
+        let hurry = self.0.hurry();
+        let heard = self.0.hear(&process, hurry, process.engine.examine(examination, |_| ())).await;
+        if let Some(answer) = &heard {
+            self.0.world.hub.check(|checker| checker.examined(answer));
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Checker, Stage};
 use crate::checker::answers::ANSWERS;
 use onward_core::record::{Did, Execution};
 use onward_core::{Act, CommandId, ExecutionId, Lane, Namespace, Rejection};
-use onward_engine::Error;
+use onward_engine::{Error, Report};
 
 impl Checker {
     /// An operator's call goes out.
@@ -107,6 +107,20 @@ impl Checker {
             Ok(_) => {}
             Err(Error::Refused(rejection)) => self.unjustified("a change", rejection, lane),
             Err(error) => self.failure("a lane change", error),
+        }
+    }
+
+    /// The store was examined. Nothing here damages it, so whatever is found is imagined, and its repair would do harm;
+    /// only a partition that lost commits may not have what was decided about a lane.
+    pub(crate) fn examined(&mut self, answer: &Result<Report, Error>) {
+        match answer {
+            Ok(report) => {
+                let lost = |code| code == "lane_copy_differs" && self.rollbacks > 0;
+                if let Some(ailment) = report.ailments.iter().find(|ailment| !lost(ailment.code)) {
+                    self.violate("doctor", format!("{ailment:?} in a healthy store"));
+                }
+            }
+            Err(error) => self.failure("an examination", error),
         }
     }
 }
