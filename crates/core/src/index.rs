@@ -95,6 +95,31 @@ pub fn due(record: &Record) -> Option<Millis> {
     }
 }
 
+/// Ranks of due times from here on are housekeeping: removing what has outlived its retention. Behind all others, so
+/// that a million ended executions never stand between the clock and a lease that runs out.
+pub const HOUSEKEEPING: u64 = 1 << 62;
+
+/// The rank of a record's due time: the time, behind [`HOUSEKEEPING`] when nobody waits for it.
+#[must_use]
+pub fn due_rank(record: &Record) -> Option<u64> {
+    let due = due(record)?.0.min(HOUSEKEEPING - 1);
+    Some(if is_housekeeping(record) { HOUSEKEEPING + due } else { due })
+}
+
+/// The time at which somebody who waits for it expects a record to be looked at.
+#[must_use]
+pub fn awaited_due(record: &Record) -> Option<Millis> {
+    if is_housekeeping(record) { None } else { due(record) }
+}
+
+fn is_housekeeping(record: &Record) -> bool {
+    match record {
+        Record::Execution(execution) => matches!(execution.state, State::Finished(_)),
+        Record::Idempotency(_) => true,
+        _ => false,
+    }
+}
+
 /// The parts of a class registration's key: what a worker needs to know which ready queues exist.
 #[must_use]
 pub fn class_of(key: &Key) -> Option<(&Namespace, &Lane, &str)> {

@@ -45,7 +45,7 @@ pub(crate) fn row(key: store::Key, record: &Record, version: store::Version) -> 
             .into_iter()
             .map(|entry| store::Entry { name: store::IndexName::new(entry.name), rank: entry.rank })
             .collect(),
-        due: index::due(record).map(|due| due.0),
+        due: index::due_rank(record),
     }
 }
 

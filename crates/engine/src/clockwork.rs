@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
-use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, limits};
+use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
 use onward_store::{Batch, Found, Home, Partition, Partitions, Version};
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
 }
 
 /// Whether this process looks after the record. What it cannot understand is outside: the filter fails closed.
-async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
+pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
     let Some(scope) = &shared.options.scope else { return Ok(true) };
     match query::record(shared, partition, key).await? {
         Some(Record::Execution(execution)) => Ok(scope.covers(&execution)),
@@ -128,7 +128,9 @@ async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<
 /// Reads due times from the store into memory; the answer is how long to wait before asking the timers again.
 async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
     let reading = shared.timers.begin_reading();
-    match shared.store.due(&Partitions::All, from.0, until.0, limits::DUE_PAGE_MAX).await {
+    // Housekeeping is another job's.
+    let end = until.0.min(index::HOUSEKEEPING);
+    match shared.store.due(&Partitions::All, from.0, end, limits::DUE_PAGE_MAX).await {
         Ok(found) => {
             let complete = found.len() < limits::DUE_PAGE_MAX;
             let time = |found: Found| {

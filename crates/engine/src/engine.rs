@@ -8,7 +8,7 @@ use crate::partition::Partition;
 use crate::shared::{Shared, Way};
 use crate::timers::Timers;
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
-use crate::{claims, clockwork, feed, jobs, query, wakes};
+use crate::{claims, clockwork, feed, housekeeping, jobs, query, wakes};
 use onward_core::record::Execution;
 use onward_core::{
     Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
@@ -68,6 +68,7 @@ impl Engine {
             jobs: jobs::Jobs::default(),
             stopping: watch::Sender::new(false),
             delivered: Notify::new(),
+            housework: Notify::new(),
             fed: Notify::new(),
             unserved: Arc::new(Notify::new()),
         });
@@ -77,6 +78,7 @@ impl Engine {
         }
         supervise(&shared, "clockwork", clockwork::run);
         supervise(&shared, "sweep", clockwork::sweep);
+        supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);
         supervise(&shared, "feed", feed::trim);
         Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })

@@ -221,7 +221,7 @@ async fn due_step(shared: &Shared, from: u64, after: Option<Place>) -> Result<Ve
     let start = after.map_or(from, |(rank, _)| rank);
     let mut limit = 2 * STEP;
     loop {
-        let found = shared.store.due(&Partitions::All, start, u64::MAX, limit).await?;
+        let found = shared.store.due(&Partitions::All, start, index::HOUSEKEEPING, limit).await?;
         let complete = found.len() < limit;
         let behind =
             |place: &Place| after.is_none_or(|(rank, id)| (place.0, place.1.to_string()) > (rank, id.to_string()));

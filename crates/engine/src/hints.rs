@@ -27,7 +27,8 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
             let to = place(record);
             shared.claim_matches(shared.board.rearrange(vec![Move { from: None, to }]));
         }
-        let dues = [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::due(record));
+        let dues =
+            [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::awaited_due(record));
         if let Some(earliest) = dues.min() {
             shared.timers.remind(partition, &change.key, earliest);
         }
@@ -48,8 +49,8 @@ fn moved(change: &Change) -> Option<Move> {
 
 /// The new due time of a record, if it changed.
 fn due_again(change: &Change) -> Option<Moved<'_>> {
-    let before = change.before.as_deref().and_then(index::due);
-    let after = change.after.as_deref().and_then(index::due);
+    let before = change.before.as_deref().and_then(index::awaited_due);
+    let after = change.after.as_deref().and_then(index::awaited_due);
     (before != after).then_some(Moved { key: &change.key, before, after })
 }
 
@@ -65,6 +66,7 @@ fn registries(shared: &Shared, change: &Change) {
             shared.board.reset_lane(namespace, lane);
             shared.unserved.notify_one();
         }
+        (_, Some(Record::Execution(execution))) if execution.is_purging() => shared.housework.notify_one(),
         (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),
         _ => {}
     }

@@ -19,6 +19,7 @@ mod feed;
 mod find;
 mod gather;
 mod hints;
+mod housekeeping;
 mod inspect;
 mod jobs;
 mod lanes;

@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Sender<bool>,
     /// Told when delivered messages may have completed what a caller waits for.
     pub(crate) delivered: Notify,
+    /// Told when something is to be removed without waiting for its time.
+    pub(crate) housework: Notify,
     /// Told when there may be new events.
     pub(crate) fed: Notify,
     /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.

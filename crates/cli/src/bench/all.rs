@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 8] = [
+const EACH: [Scenario; 9] = [
     Scenario::Lifecycle,
     Scenario::Submit,
     Scenario::Latency,
@@ -15,6 +15,7 @@ const EACH: [Scenario; 8] = [
     Scenario::Recovery,
     Scenario::Leases,
     Scenario::Growth,
+    Scenario::Retention,
     Scenario::Idle,
 ];
 

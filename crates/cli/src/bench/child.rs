@@ -3,6 +3,7 @@
 //! Questions come on standard input and answers go to standard output, one JSON value on each line, answers behind a
 //! mark. The end of the input ends the process, so that none outlives the benchmark that started it.
 
+use super::look::{self, Looks};
 use super::measure::{Stopwatch, Tally};
 use super::work::{self, NEVER, PATIENCE};
 use super::{Error, load, site, system};
@@ -31,6 +32,8 @@ pub(crate) enum Ask {
     Hold { lane: String, amount: usize, lease_ms: u64 },
     /// Claim executions as soon as they can be had, and complete them.
     Take { lane: String, amount: usize },
+    /// List the first page in several ways, and count, each so many times.
+    Look { times: usize },
     /// Say how much memory the process has for itself.
     Memory,
 }
@@ -44,6 +47,8 @@ pub(crate) enum Answer {
     Done,
     /// It is done, and measured.
     Tally(Tally),
+    /// What looking took.
+    Looks(Looks),
     /// So many MiB.
     Memory(f64),
     /// It could not be done.
@@ -189,6 +194,7 @@ async fn act(engine: &Engine, ask: Ask) -> Result<Answer, Error> {
             }
             Ok(Answer::Done)
         }
+        Ask::Look { times } => Ok(Answer::Looks(look::looks(engine, times).await?)),
         Ask::Memory => Ok(Answer::Memory(system::anonymous_mib()?)),
     }
 }

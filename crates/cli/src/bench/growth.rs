@@ -4,8 +4,9 @@ use super::child::{Answer, Ask, Child};
 use super::lifecycle::{self, WARM_UP};
 use super::measure::{Stopwatch, Tally, percentile, sorted};
 use super::report::Report;
+use super::seed::{self, Seed};
 use super::side::Rounds;
-use super::{Error, Site, Size, progress, seed, site, work};
+use super::{Error, Site, Size, progress, site, work};
 use std::path::Path;
 
 const GROWN: usize = 0;
@@ -41,6 +42,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         progress(&format!("growth, round {round} of {}", size.rounds));
         found.round(&mut children, size, amount, per_turn, &mut report).await?;
     }
+    let Answer::Looks(looks) = children[GROWN].ask(&Ask::Look { times: size.looks }).await? else {
+        return Err(Error::Child("did not say how long looking takes".to_owned()));
+    };
     let Answer::Memory(memory) = children[GROWN].ask(&Ask::Memory).await? else {
         return Err(Error::Child("did not say how much memory it has".to_owned()));
     };
@@ -49,6 +53,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     report.figure("file", std::fs::metadata(&files[GROWN])?.len() as f64 / 1_048_576.0, "MiB");
     report.figure("first lifecycle after the start", first, "ms");
     found.judge(&mut report);
+    looks.judge(&mut report);
     report.at_most("start to ready", start, 1_000.0, "ms");
     report.at_most("anonymous memory", memory, MEMORY_MIB_MAX, "MiB");
     Ok(report)
@@ -61,7 +66,8 @@ fn lane(at: usize) -> String {
 /// Fills a store, and closes it so that the measured process starts like any other.
 async fn grow(file: &Path, size: &Size) -> Result<(), Error> {
     let store = site::open(file).await?;
-    seed::fill(&store, size.finished, size.waiting).await?;
+    let seed = Seed { finished: size.finished, waiting: size.waiting, retention: None };
+    seed::fill(&store, &seed).await?;
     Ok(store.close().await?)
 }
 

@@ -24,7 +24,18 @@ pub(crate) struct EngineSide {
 impl EngineSide {
     /// Starts it and runs enough work that nothing happens for the first time when it is measured.
     pub(crate) async fn start(fresh: Fresh, lane: &Lane, callers: usize, warm_up: usize) -> Result<Self, Error> {
-        let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
+        Self::start_with(fresh, lane, callers, warm_up, Options::default()).await
+    }
+
+    /// The same, with choices.
+    pub(crate) async fn start_with(
+        fresh: Fresh,
+        lane: &Lane,
+        callers: usize,
+        warm_up: usize,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let engine = Engine::start(fresh.store.clone(), options).await?;
         let mut side = Self { engine, fresh, lane: lane.clone(), callers };
         side.run(warm_up).await?;
         Ok(side)

@@ -13,10 +13,12 @@ mod latency;
 mod leases;
 mod lifecycle;
 mod load;
+mod look;
 mod measure;
 mod raw;
 mod recovery;
 mod report;
+mod retention;
 mod rows;
 mod seed;
 mod side;
@@ -80,6 +82,8 @@ pub(crate) enum Scenario {
     Leases,
     /// What a million finished and 100,000 waiting executions cost.
     Growth,
+    /// What removing 100,000 ended executions costs.
+    Retention,
     /// What an engine with nothing to do costs.
     Idle,
     /// All of them, one after the other.
@@ -119,6 +123,7 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Recovery => recovery::measure(site, size).await,
         Scenario::Leases => leases::measure(site, size).await,
         Scenario::Growth => growth::measure(site, size).await,
+        Scenario::Retention => retention::measure(site, size).await,
         Scenario::Idle => idle::measure(site, size).await,
         Scenario::All | Scenario::Child => Err(Error::Option("this is not one scenario".to_owned())),
     };
@@ -135,6 +140,7 @@ impl Scenario {
             Self::Recovery => "recovery",
             Self::Leases => "leases",
             Self::Growth => "growth",
+            Self::Retention => "retention",
             Self::Idle => "idle",
             Self::All => "all",
             Self::Child => "child",

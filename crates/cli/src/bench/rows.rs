@@ -76,6 +76,6 @@ fn row(key: &Key, record: &Record, version: Version) -> onward_store::Record {
         version,
         body: codec::encode(record),
         entries: index::entries(record).into_iter().map(entry).collect(),
-        due: index::due(record).map(|due| due.0),
+        due: index::due_rank(record),
     }
 }

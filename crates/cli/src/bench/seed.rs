@@ -23,12 +23,21 @@ const AHEAD: usize = 4;
 /// The span of time over which the seeded life went on.
 const LIFE: Span = Span::hours(6);
 
-/// Writes this many finished and waiting executions.
-pub(crate) async fn fill(store: &Arc<dyn Store>, finished: usize, waiting: usize) -> Result<(), Error> {
+/// What to write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seed {
+    pub(crate) finished: usize,
+    pub(crate) waiting: usize,
+    /// How long ended executions are kept; all of them have ended longer ago than that.
+    pub(crate) retention: Option<Span>,
+}
+
+/// Writes finished and waiting executions.
+pub(crate) async fn fill(store: &Arc<dyn Store>, seed: &Seed) -> Result<(), Error> {
     let (sender, mut groups) = mpsc::channel(AHEAD);
-    let partitions = store.meta().partitions;
+    let (partitions, seed) = (store.meta().partitions, *seed);
     let maker = tokio::task::spawn_blocking(move || {
-        let mut life = Life::new(finished, waiting, partitions);
+        let mut life = Life::new(seed, partitions);
         while let Some(group) = life.group()? {
             if sender.blocking_send(group).is_err() {
                 break;
@@ -36,12 +45,12 @@ pub(crate) async fn fill(store: &Arc<dyn Store>, finished: usize, waiting: usize
         }
         Ok::<(), Error>(())
     });
-    let (mut written, total) = (0, finished + waiting);
+    let (mut written, total) = (0, seed.finished + seed.waiting);
     while let Some(group) = groups.recv().await {
         raw::commit(&**store, group).await?;
         written += GROUP;
         if written % 100_000 == 0 {
-            progress(&format!("growth, {written} of {total} executions written"));
+            progress(&format!("{written} of {total} executions written"));
         }
     }
     maker.await.map_err(|panic| Error::Broken(panic.to_string()))?
@@ -53,37 +62,37 @@ struct Life {
     chance: Chance,
     lanes: Vec<Lane>,
     backlog: Lane,
-    finished: usize,
-    waiting: usize,
+    seed: Seed,
     begun: Millis,
     made: usize,
 }
 
 impl Life {
-    fn new(finished: usize, waiting: usize, partitions: u16) -> Self {
+    fn new(seed: Seed, partitions: u16) -> Self {
+        let ended = SystemClock.now() - seed.retention.unwrap_or_default();
         Self {
             rows: (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect(),
             chance: Chance::from_os(),
             lanes: LANES.iter().map(|lane| work::name(lane)).collect(),
             backlog: work::name(BACKLOG),
-            finished,
-            waiting,
-            begun: SystemClock.now() - LIFE,
+            seed,
+            begun: ended - LIFE,
             made: 0,
         }
     }
 
     /// The next batches, one for each partition; nothing when all is made.
     fn group(&mut self) -> Result<Option<Vec<Batch>>, Error> {
-        let total = self.finished + self.waiting;
+        let total = self.seed.finished + self.seed.waiting;
         let count = GROUP.min(total - self.made);
         let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
         for at in self.made..self.made + count {
             let created = self.begun + Span(LIFE.0 * at as u64 / total as u64);
             // Waiting work is spread evenly among the finished.
-            let waits = (at + 1) * self.waiting / total > at * self.waiting / total;
+            let waits = (at + 1) * self.seed.waiting / total > at * self.seed.waiting / total;
             let lane = if waits { &self.backlog } else { &self.lanes[at % self.lanes.len()] };
-            let submit = submit::submit(&self.chance, lane, created, When::Now, self.rows.len() as u16);
+            let mut submit = submit::submit(&self.chance, lane, created, When::Now, self.rows.len() as u16);
+            submit.policy.retention = self.seed.retention;
             let commands = by_partition.entry(submit.id.partition().0).or_default();
             let id = submit.id;
             commands.push((Command::Submit(Box::new(submit)), created));

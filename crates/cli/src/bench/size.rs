@@ -37,6 +37,10 @@ pub(crate) struct Size {
     /// What fills the grown store.
     pub(crate) finished: usize,
     pub(crate) waiting: usize,
+    /// How often each way of looking at the grown store is timed.
+    pub(crate) looks: usize,
+    /// Ended executions that are removed while something else is measured.
+    pub(crate) expired: usize,
     /// How long an idle engine is left alone before it is watched, for how long, and how much it has ahead.
     pub(crate) idle_settle: Span,
     pub(crate) idle: Span,
@@ -62,6 +66,8 @@ const FULL: Size = Size {
     held_lease: Span::seconds(30),
     finished: 1_000_000,
     waiting: 100_000,
+    looks: 20,
+    expired: 100_000,
     idle_settle: Span::seconds(2),
     idle: Span::seconds(30),
     idle_delayed: 1_000,
@@ -86,6 +92,8 @@ const QUICK: Size = Size {
     held_lease: Span::seconds(30),
     finished: 500,
     waiting: 200,
+    looks: 2,
+    expired: 300,
     idle_settle: Span(100),
     idle: Span(500),
     idle_delayed: 10,
@@ -112,7 +120,7 @@ impl Size {
 
 /// Refuses an option that the scenario would ignore, and amounts of nothing.
 fn check(args: &BenchArgs) -> Result<(), Error> {
-    use Scenario::{All, Growth, Idle, Leases, Lifecycle, Recovery, Submit, Timers};
+    use Scenario::{All, Growth, Idle, Leases, Lifecycle, Recovery, Retention, Submit, Timers};
     let scenario = args.scenario;
     let meant = |option: &str, given: bool, scenarios: &[Scenario]| {
         if given && scenario != All && !scenarios.contains(&scenario) {
@@ -120,8 +128,9 @@ fn check(args: &BenchArgs) -> Result<(), Error> {
         }
         Ok(())
     };
-    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Leases, Growth])?;
-    meant("duration", args.duration.is_some(), &[Lifecycle, Submit, Leases, Growth, Timers, Idle])?;
+    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Leases, Growth, Retention])?;
+    let timed = [Lifecycle, Submit, Leases, Growth, Retention, Timers, Idle];
+    meant("duration", args.duration.is_some(), &timed)?;
     meant("finished", args.finished.is_some(), &[Growth])?;
     meant("waiting", args.waiting.is_some(), &[Growth])?;
     if args.rounds.is_some() && matches!(scenario, Recovery | Idle) {

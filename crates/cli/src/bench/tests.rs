@@ -34,7 +34,7 @@ fn check(report: &Report, bars: &[&str]) {
 }
 
 /// The scenarios of one process in the order in which they run, and the bars of each.
-const OF_ONE_PROCESS: [(Scenario, &[&str]); 6] = [
+const OF_ONE_PROCESS: [(Scenario, &[&str]); 7] = [
     (
         Scenario::Lifecycle,
         &["engine / raw", "engine / lean raw", "rows of a submit", "rows of a claim", "rows of a complete"],
@@ -43,6 +43,7 @@ const OF_ONE_PROCESS: [(Scenario, &[&str]); 6] = [
     (Scenario::Latency, &["p50 to 1.5 × raw + 1 ms", "p99 to 3 × raw + 5 ms"]),
     (Scenario::Timers, &["late, p50", "late, p99 to max(50 ms, 5 × raw)"]),
     (Scenario::Leases, &["cost of held leases", "leases that expired"]),
+    (Scenario::Retention, &["while removing / without", "gone after so many times its retention"]),
     (Scenario::Idle, &["rows written", "reads", "processor"]),
 ];
 
@@ -103,6 +104,8 @@ async fn scenarios_of_several_processes_run_on_files() {
         "grown / empty",
         "claim p99 under load to 1.5 × empty + 1 ms",
         "claim p99 beside waiting work to 1.5 × empty + 1 ms",
+        "first page, the slowest way",
+        "counts",
         "start to ready",
         "anonymous memory",
     ];

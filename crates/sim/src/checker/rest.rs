@@ -8,6 +8,9 @@ use onward_store as store;
 use onward_store::memory::Snapshot;
 use std::collections::BTreeMap;
 
+/// How late what has outlived its retention may be removed in a calm: two looks of the slowest sweeper, and the work.
+const HOUSEKEEPING_PATIENCE: Span = Span::seconds(60);
+
 impl Checker {
     /// What is still to do, given what workers can do; `None` when nothing is.
     pub(crate) fn unfinished(&self, capabilities: &Class) -> Option<String> {
@@ -45,6 +48,8 @@ impl Checker {
         self.still_open().find_map(|seen| {
             // Nobody can be late for what was written a moment ago, whatever time it names.
             let due = index::due(&seen.record)?.max(seen.at);
+            // Nobody waits for what is only removed.
+            let patience = index::awaited_due(&seen.record).map_or(HOUSEKEEPING_PATIENCE, |_| patience);
             (due + patience < now).then(|| format!("{} was due at {due}, {} ago", seen.key, now - due))
         })
     }
@@ -135,8 +140,8 @@ fn rebuilt(snapshot: &Snapshot) -> Result<(), String> {
         for entry in index::entries(&record) {
             entries.insert((store::IndexName::new(entry.name), entry.rank, name.clone()), *partition);
         }
-        if let Some(time) = index::due(&record) {
-            due.insert((time.0, name.clone()), *partition);
+        if let Some(rank) = index::due_rank(&record) {
+            due.insert((rank, name.clone()), *partition);
         }
     }
     if entries != snapshot.entries || due != snapshot.due {
@@ -156,6 +161,6 @@ pub(super) fn differs(row: &store::Record, record: &Record) -> Option<String> {
     if derived != listed {
         return Some(format!("{} is listed in {listed:?} and belongs in {derived:?}", row.key));
     }
-    let due = index::due(record).map(|due| due.0);
+    let due = index::due_rank(record);
     (row.due != due).then(|| format!("{} is due at {:?} and should be at {due:?}", row.key, row.due))
 }

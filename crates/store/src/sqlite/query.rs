@@ -19,6 +19,7 @@ const ASCENDING: &str = "SELECT rank, key, partition FROM entries \
     WHERE name = ?1 AND (rank, key) > (?2, ?3) AND rank <= ?4 ORDER BY rank, key";
 const DESCENDING: &str = "SELECT rank, key, partition FROM entries \
     WHERE name = ?1 AND (rank, key) < (?2, ?3) AND rank >= ?4 ORDER BY rank DESC, key DESC";
+const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE name = ?1 LIMIT ?2)";
 const LOG: &str = "SELECT seq, body FROM logs WHERE key = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 const FEED: &str = "SELECT position, partition, body FROM feed WHERE position > ?1 ORDER BY position LIMIT ?2";
 const NEWEST: &str = "SELECT max(position) FROM feed";
@@ -94,6 +95,14 @@ pub(super) fn count(conn: &Connection, index: &IndexName, partitions: &Partition
     let mut count = Count { n: 0, capped: false };
     if !index.is_valid() {
         return Ok(count);
+    }
+    if *partitions == Partitions::All {
+        // SQLite counts many times faster than it hands out rows.
+        let mut statement = conn.prepare_cached(COUNT).map_err(reading)?;
+        let limit = clamp(cap.saturating_add(1));
+        let n: i64 = statement.query_row((index.as_str(), limit), |row| row.get(0)).map_err(reading)?;
+        let n = u64::try_from(n).unwrap_or(0);
+        return Ok(Count { n: n.min(cap), capped: n > cap });
     }
     walk(conn, index.as_str(), &Range::default(), |found| {
         if partitions.contains(found.partition) {
