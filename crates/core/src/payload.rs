@@ -12,6 +12,12 @@ use std::sync::Arc;
 pub struct Json(Box<RawValue>);
 
 impl Json {
+    /// The JSON `null`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -76,7 +82,7 @@ impl Payload {
     /// The JSON `null`, for work that needs no input or gives no result.
     #[must_use]
     pub fn null() -> Self {
-        Self::Json(Json(RawValue::NULL.to_owned()))
+        Self::Json(Json::null())
     }
 
     /// Checks JSON text: size, depth, syntax.

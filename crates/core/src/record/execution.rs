@@ -1,7 +1,8 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, EndedAttempt, Finished, Format, Operated, PublicState, Readiness, State, Transition, Waiting, is_default,
+    Active, EndedAttempt, Finished, Format, Operated, PublicState, Purging, Readiness, State, Transition, Waiting,
+    is_default,
 };
 use crate::{
     Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, TagKey,
@@ -143,6 +144,7 @@ impl Execution {
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         match &self.state {
+            State::Finished(Finished { purging: Some(Purging { left: 0, until }), .. }) => Some(*until),
             State::Finished(Finished { purging: Some(_), .. }) => Some(Millis(0)),
             State::Finished(finished) => Some(finished.at + self.policy.retention()),
             State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {

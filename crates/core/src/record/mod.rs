@@ -15,8 +15,8 @@ pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings,
 pub use message::{Inbox, Message, MessageBody, Outbox};
 pub use operation::{Did, Operated};
 pub use state::{
-    Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Readiness, State, StopRequest,
-    Waiting, WhyDelayed,
+    Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
+    StopRequest, Waiting, WhyDelayed,
 };
 
 use bytes::Bytes;

@@ -175,9 +175,18 @@ pub struct Finished {
     /// By whom and why, when it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancellation>,
-    /// It is being removed piece by piece; this is the next piece. From here on nothing can be done with it.
+    /// It is being removed. From here on nothing can be done with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub purging: Option<u32>,
+    pub purging: Option<Purging>,
+}
+
+/// How far the removal of an ended execution is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purging {
+    /// How many of the records beside it may still be there; with none left, so are its contents gone.
+    pub left: u32,
+    /// Its own record stays at least until then, so that calls that are repeated find themselves.
+    pub until: Millis,
 }
 
 impl Finished {

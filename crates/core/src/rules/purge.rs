@@ -1,7 +1,7 @@
 //! Removing an ended execution with all that belongs to it, piece by piece, its own record last.
 
-use crate::record::{Execution, Finished, Held, Record, State};
-use crate::{CommandId, Event, Key, Millis, PayloadSlot, Rejection, Stop, View, What, limits};
+use crate::record::{Execution, Finished, Held, Purging, Record, State};
+use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Rejection, Stop, View, What, limits};
 
 /// Only what has ended can be removed.
 pub(crate) fn check(execution: &Execution) -> Result<(), Stop> {
@@ -14,8 +14,8 @@ pub(crate) fn check(execution: &Execution) -> Result<(), Stop> {
     }
 }
 
-/// Removes the next piece. From the first one on nobody finds the execution any more; while pieces are left its record
-/// stays, and is due.
+/// Removes the next piece. From the first one on nobody finds the execution any more; its record goes last, and not before
+/// whoever changed it last has stopped repeating the call.
 pub(crate) fn remove(
     view: &mut View,
     mut execution: Execution,
@@ -23,22 +23,35 @@ pub(crate) fn remove(
     now: Millis,
 ) -> Result<(), Stop> {
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
-    if finished.purging.is_none() {
+    let Purging { left, until } = finished.purging.unwrap_or_else(|| {
         view.event(event(&execution, now));
-    }
-    let first = finished.purging.unwrap_or(0);
-    let pieces = pieces(&execution);
-    let end = first.saturating_add(limits::PURGE_PIECE).min(pieces);
-    view.for_each(first..end, |view, piece| view.delete(key(&execution, piece)))?;
-    if end == pieces {
-        return view.delete(Key::Execution(execution.id));
+        Purging { left: pieces(&execution), until: execution.changed_at + limits::RETENTION_MIN }
+    });
+    let end = left.saturating_sub(limits::PURGE_PIECE);
+    view.for_each(end..left, |view, piece| view.delete(key(&execution, piece)))?;
+    if end == 0 {
+        if until <= now {
+            view.not_before(until);
+            return view.delete(Key::Execution(execution.id));
+        }
+        empty(&mut execution);
     }
     if let Some(by) = by {
         super::operate::remember(&mut execution, by, crate::record::Did::Purged);
     }
     execution.changed_at = now;
-    execution.state = State::Finished(Finished { purging: Some(end), ..finished });
+    execution.state = State::Finished(Finished { purging: Some(Purging { left: end, until }), ..finished });
     view.put(Key::Execution(execution.id), Record::Execution(execution))
+}
+
+/// Takes out what its submitter and its workers gave; what is left only tells that it was.
+fn empty(execution: &mut Execution) {
+    let nothing = || Held::Json(Json::null());
+    execution.input = nothing();
+    execution.result = execution.result.is_some().then(nothing);
+    execution.progress = None;
+    execution.tags.clear();
+    execution.history.clear();
 }
 
 /// How many records may stand beside it: payloads, ended attempts, pages of its history.

@@ -81,8 +81,8 @@ impl Driver {
         }
     }
 
-    /// Runs a call again that may do its work again. Nobody repeats a submit after what it made was purged: it is kept
-    /// for longer than callers repeat themselves.
+    /// Runs a call again that may do its work again. Nobody repeats a submit once nothing of what it made is left: that
+    /// is longer than callers repeat themselves.
     fn run_again(&mut self, index: usize) {
         let Accepted { partition, command, .. } = &self.accepted[index];
         let purged = matches!(command, Command::Submit(submit) if self.is_gone(submit.id));

@@ -1,11 +1,13 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{EndedAttempt, Execution, Finished, State};
-use onward_core::{Event, Millis, What};
+use onward_core::record::{EndedAttempt, Execution, Finished, Held, Purging, State};
+use onward_core::{Event, Json, Millis, What};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
 pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
+    let stripped = is_stub(after).then(|| emptied(before.clone()));
+    let before = stripped.as_ref().unwrap_or(before);
     let fixed = |x: &Execution| {
         let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.share.clone());
         let keys = (x.idempotency_key.clone(), x.unique_key.clone());
@@ -47,7 +49,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
 /// Without an event nothing may have moved but the end of a live lease, forward, what its holder says about itself, and
 /// the next piece of something that is being removed.
 pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
-    let mut expected = before.clone();
+    let mut expected = if is_stub(after) { emptied(before.clone()) } else { before.clone() };
     expected.changed_at = after.changed_at;
     match (&mut expected.state, &after.state) {
         (State::Active(old), State::Active(new)) => {
@@ -65,7 +67,7 @@ pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Resu
         (
             State::Finished(Finished { purging: Some(old), .. }),
             State::Finished(Finished { purging: Some(new), .. }),
-        ) if *old < *new => {
+        ) if new.left < old.left && new.until == old.until => {
             *old = *new;
             expected.operated.clone_from(&after.operated);
         }
@@ -97,4 +99,20 @@ pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String>
         return Err(format!("attempt {index} from {started_at} ran for {ran}; it was {run:?} and ran for {ran_for}"));
     }
     Ok(())
+}
+
+/// Whether only the record itself is left of a removed execution.
+fn is_stub(execution: &Execution) -> bool {
+    matches!(execution.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }))
+}
+
+/// An execution without what its submitter and its workers gave.
+fn emptied(mut execution: Execution) -> Execution {
+    let nothing = || Held::Json(Json::null());
+    execution.input = nothing();
+    execution.result = execution.result.is_some().then(nothing);
+    execution.progress = None;
+    execution.tags.clear();
+    execution.history.clear();
+    execution
 }

@@ -33,7 +33,8 @@ impl Chronicle {
                     let told = self.told.remove(id).unwrap_or_default();
                     self.gone.insert(*id, told);
                 }
-                (Key::Execution(id), Some(Record::Execution(execution))) => {
+                // What is being removed forgets.
+                (Key::Execution(id), Some(Record::Execution(execution))) if !execution.is_purging() => {
                     let told = self.told.get(id).map_or(&[][..], Vec::as_slice);
                     if told.len() != length(execution) || !told.ends_with(&execution.history) {
                         return Err(format!("{id} remembers something else than was told about it"));

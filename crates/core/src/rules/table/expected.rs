@@ -15,6 +15,7 @@ const LE: &str = "lease_expired";
 const ST: &str = "stale_lease";
 const SAME: &str = "=";
 const GONE: &str = "→ Absent";
+const STUB: &str = "→ Stub";
 const ASKED: &str = "→ ActiveAsked";
 const LAPSED: &str = "→ ActiveLapsed";
 const MINE: &str = "→ ActiveMine";
@@ -43,7 +44,7 @@ const LATE: &str = "→ ReadyTooLate";
 
 /// What submitters and workers are answered.
 #[rustfmt::skip]
-pub(super) const OF_WORKERS: [[&str; 17]; 27] = [
+pub(super) const OF_WORKERS: [[&str; 17]; 28] = [
     // submit      claim         renew  progress complete    fail                   unclaim         delay             cancel
     [FIRST, FIRST, NF,     NF,   NF,    NF,      NF,   NF,   NF,    NF,     NF,     NF,     NF,     NF,      NF,      NF,    NF], // Absent
     [SAME,  EX,    OTHER,  MINE, NA,    NA,      NA,   NA,   NA,    NA,     NA,     NA,     NA,     NA,      NA,      NA,    NA], // ReadyFirst
@@ -71,12 +72,13 @@ pub(super) const OF_WORKERS: [[&str; 17]; 27] = [
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     SAME,   NA,     IA,     NA,      IA,      NA,    IA], // Failed
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     IA,     NA,     IA,     NA,      IA,      NA,    SAME], // Cancelled
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   NA,   NA,    NA,     NA,     NA,     NA,     NA,      NA,      NA,    NA], // Expired
-    [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   NA,   NA,    NA,     NA,     NA,     NA,     NA,      NA,      NA,    NA], // Purging
+    [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     SAME,   NA,     IA,     NA,      IA,      NA,    IA], // Purging
+    [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   SAME, NA,    NA,     IA,     NA,     IA,     NA,      IA,      NA,    IA], // Stub
 ];
 
 /// What operators are answered.
 #[rustfmt::skip]
-pub(super) const OF_OPERATORS: [[&str; 16]; 27] = [
+pub(super) const OF_OPERATORS: [[&str; 16]; 28] = [
     // end, ask                 reschedule            prioritise tag       revoke     replay          purge       elsewhere
     [NF,    NF,       NF,       NF,    NF,     NF,    NF,        NF,       NF,    NF, NF,     NF,     SAME, SAME, NF, SAME], // Absent
     [ENDED, ENDED,    ENDED,    MOVED, FIRST,  MOVED, FIRST,     FIRST,    NA,    NA, NX,     NX,     NX,   NX,   NF, SAME], // ReadyFirst
@@ -100,16 +102,17 @@ pub(super) const OF_OPERATORS: [[&str; 16]; 27] = [
     [ENDED, TIMED,    TIMED,    NW,    NW,     NW,    TIMED,     TIMED,    AGAIN, ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveTimedOut
     [ENDED, TOO_LATE, TOO_LATE, NW,    NW,     NW,    TOO_LATE,  TOO_LATE, LATE,  ST, NX,     NX,     NX,   NX,   NF, SAME], // ActiveTooLate
     [ENDED, STOP,     SAME,     NW,    NW,     IA,    STOP,      STOP,     ENDED, ST, NX,     IA,     NX,   IA,   NF, SAME], // ActiveStopOver
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        DONE,     NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Completed
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        FAILED,   NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Failed
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        ENDED,    NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Cancelled
-    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        EXPIRED,  NA,    NA, REPLAY, REPLAY, GONE, GONE, NF, SAME], // Expired
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        DONE,     NA,    NA, REPLAY, REPLAY, STUB, STUB, NF, SAME], // Completed
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        FAILED,   NA,    NA, REPLAY, REPLAY, STUB, STUB, NF, SAME], // Failed
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        ENDED,    NA,    NA, REPLAY, REPLAY, STUB, STUB, NF, SAME], // Cancelled
+    [FI,    FI,       FI,       NW,    NW,     NW,    FI,        EXPIRED,  NA,    NA, REPLAY, REPLAY, STUB, STUB, NF, SAME], // Expired
     [PU,    PU,       IA,       PU,    PU,     IA,    PU,        PU,       PU,    PU, PU,     IA,     SAME, SAME, NF, SAME], // Purging
+    [PU,    PU,       IA,       PU,    PU,     IA,    PU,        PU,       PU,    PU, PU,     IA,     SAME, SAME, NF, SAME], // Stub
 ];
 
 /// What comes of due times, and of what concerns no execution.
 #[rustfmt::skip]
-pub(super) const OF_ENGINE: [[&str; 6]; 27] = [
+pub(super) const OF_ENGINE: [[&str; 6]; 28] = [
     // due             deliver, forget, bury, set_lane
     [SAME,    SAME,    SAME, SAME, SAME, SAME], // Absent
     [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyFirst
@@ -137,5 +140,6 @@ pub(super) const OF_ENGINE: [[&str; 6]; 27] = [
     [SAME,    GONE,    SAME, SAME, SAME, SAME], // Failed
     [SAME,    GONE,    SAME, SAME, SAME, SAME], // Cancelled
     [SAME,    GONE,    SAME, SAME, SAME, SAME], // Expired
-    [GONE,    GONE,    SAME, SAME, SAME, SAME], // Purging
+    [STUB,    STUB,    SAME, SAME, SAME, SAME], // Purging
+    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Stub
 ];

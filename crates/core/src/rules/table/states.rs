@@ -42,9 +42,11 @@ pub(super) enum Class {
     Cancelled,
     Expired,
     Purging,
+    /// All that belonged to it is gone; its record answers repeats.
+    Stub,
 }
 
-pub(super) const CLASSES: [Class; 27] = [
+pub(super) const CLASSES: [Class; 28] = [
     Class::Absent,
     Class::ReadyFirst,
     Class::ReadyRetry,
@@ -72,6 +74,7 @@ pub(super) const CLASSES: [Class; 27] = [
     Class::Cancelled,
     Class::Expired,
     Class::Purging,
+    Class::Stub,
 ];
 
 /// The class of a stored state; a new variant must be added here.
@@ -110,6 +113,7 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
             }
         }
         State::Finished(finished) => match finished.outcome {
+            _ if finished.purging.is_some_and(|purging| purging.left == 0) => Class::Stub,
             _ if finished.purging.is_some() => Class::Purging,
             Outcome::Success => Class::Completed,
             Outcome::Failed => Class::Failed,
@@ -191,6 +195,10 @@ fn after_claim(world: &mut World, class: Class, fence: Fence) {
         Class::ReadyReplay => {
             world.accept(&make::complete(40, fence));
             world.operate(41, id(1), make::replay());
+        }
+        Class::Stub => {
+            world.accept(&make::complete(40, fence));
+            world.operate(41, id(1), Act::Purge);
         }
         Class::Failed => drop(world.accept(&make::fail_as(40, fence, Category::permanent()))),
         Class::Cancelled => drop(world.accept(&make::cancel(40, fence))),

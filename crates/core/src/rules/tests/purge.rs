@@ -50,17 +50,22 @@ fn nothing_is_left_whatever_belonged_to_it() {
             told.extend(done.events.into_iter().map(|event| event.what));
             pieces += 1;
             assert!(done.step.writes.len() <= limits::PURGE_PIECE as usize + 1, "a piece is bounded");
-            let Some(execution) = world.find(id(1)) else { break };
-            assert!(execution.is_purging() && execution.due() == Some(Millis(0)), "it is due at once");
+            let execution = world.execution(id(1));
+            assert!(execution.is_purging());
             assert!(index::entries(&Record::Execution(execution.clone())).is_empty(), "nobody finds it");
+            if beside(&world) == 0 {
+                break;
+            }
+            assert_eq!(execution.due(), Some(Millis(0)), "it is due at once");
             assert_eq!(beside(&world), left - pieces * limits::PURGE_PIECE as usize);
             done = world.home(&due(id(1)));
-            let next = world.find(id(1)).map(|_| Millis(0));
+            let next = world.execution(id(1)).due();
             assert_eq!(done.result, Ok(Reply::Due { acted: true, next }));
         }
         assert_eq!(pieces, left.div_ceil(limits::PURGE_PIECE as usize).max(1), "{attempts} attempts");
         assert_eq!(told, [What::Purged], "told once, when it begins");
-        assert_eq!(beside(&world), 0);
+        let gone = world.when_due(id(1));
+        assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due { acted: true, next: None }), 0));
         let classes = |key: &Key| matches!(key, Key::Class(..));
         assert!(world.records.keys().all(classes), "{:?}", world.records.keys());
     }
@@ -100,6 +105,7 @@ fn what_is_leaving_is_gone_for_everybody() {
         assert!(done.step.writes.is_empty());
     }
     world.accept(&due(id(1)));
+    world.when_due(id(1));
     assert_eq!(world.operate(61, id(1), Act::Purge), Did::Purged, "and so it does when all is gone");
     assert_eq!(world.refuse(&make::operate(60, id(1), make::end())), Rejection::ExecutionNotFound(id(1)));
 }
@@ -129,15 +135,20 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
             }
             let until = world.now + kept;
             world.pass(Span::minutes(1));
-            // Labels are no sign of life.
+            // Labels are no sign of life: it goes in time, and only its stub stays for whoever repeats that call.
+            let labelled = world.now + limits::RETENTION_MIN;
             world.operate(60, id(1), tag(&[("a", "b")], &[]));
             world.now = until - Span(1);
             assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
             world.now = until;
             let done = world.home(&due(id(1)));
-            assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }), "{outcome:?}");
+            let stays = (labelled > until).then_some(labelled);
+            assert_eq!(done.result, Ok(Reply::Due { acted: true, next: stays }), "{outcome:?}");
             assert_eq!(done.window, Window { not_before: Some(until), not_after: None }, "{outcome:?}");
             assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Purged));
+            if stays.is_some() {
+                world.when_due(id(1));
+            }
             assert!(world.find(id(1)).is_none());
             assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: None });
         }
@@ -186,4 +197,36 @@ fn an_idempotency_key_keeps_its_own_time() {
     assert_eq!(world.submit(keyed(2)), id(1));
     world.pass(limits::DEDUP_WINDOW_DEFAULT);
     assert_eq!(world.submit(keyed(3)), id(3));
+}
+
+#[test]
+fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
+    let mut world = ended(2, true);
+    let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 2, attempt: 1 };
+    let changed = world.execution(id(1)).changed_at;
+    world.pass(Span::minutes(1));
+    world.operate(60, id(1), Act::Purge);
+    let stub = world.execution(id(1)).clone();
+    assert_eq!(stub.due(), Some(changed + limits::RETENTION_MIN), "counted from the last change before the purge");
+    let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub)).to_vec()).unwrap();
+    assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
+
+    let again = Submit { unique_key: Some("only".parse().unwrap()), ..submit(1) };
+    assert_eq!(world.submit(again.clone()), id(1), "the submit is not done again");
+    let complete = Command::Complete(Complete { command: CommandId(50), fence, result: Payload::null() });
+    assert_eq!(world.accept(&complete), Reply::Completed);
+    assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
+    world.now = changed + limits::RETENTION_MIN - Span(1);
+    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(changed + limits::RETENTION_MIN) });
+    let gone = world.when_due(id(1));
+    assert_eq!(gone.window.not_before, Some(changed + limits::RETENTION_MIN));
+    assert!(world.find(id(1)).is_none());
+}
+
+#[test]
+fn what_changed_long_ago_goes_at_once() {
+    let mut world = ended(2, true);
+    world.pass(limits::RETENTION_MIN);
+    world.operate(60, id(1), Act::Purge);
+    assert!(world.find(id(1)).is_none() && beside(&world) == 0);
 }

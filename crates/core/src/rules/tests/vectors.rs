@@ -2,7 +2,7 @@
 
 use crate::record::{
     Active, Attempt, AttemptKind, Cancellation, Canceller, Finished, Lease, Next, Outcome, Paused, PublicState,
-    Readiness, State, StopRequest, Waiting, WhyDelayed,
+    Purging, Readiness, State, StopRequest, Waiting, WhyDelayed,
 };
 use crate::rules::world::vector::{Vector, derived, legal, matching, vector, violations};
 use crate::{Category, Failure, LeaseId, Millis};
@@ -56,7 +56,7 @@ fn constructible() -> Vec<State> {
     for outcome in OUTCOMES {
         for failure in [None, Some(Failure::new(Category::transient(), "x"))] {
             for cancelled in [None, Some(cancellation())] {
-                for purging in [None, Some(64)] {
+                for purging in [None, Some(Purging { left: 64, until: NOW })] {
                     let (failure, cancelled) = (failure.clone(), cancelled.clone());
                     states.push(State::Finished(Finished { outcome, at: NOW, failure, cancelled, purging }));
                 }

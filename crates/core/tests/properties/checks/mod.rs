@@ -7,8 +7,8 @@ mod work;
 
 use crate::history::{History, Story};
 use crate::world::{Done, World};
-use onward_core::record::{EndedAttempt, Execution, Record, State};
-use onward_core::{Act, Command, ExecutionId, Fence, Key};
+use onward_core::record::{EndedAttempt, Execution, Finished, Held, Purging, Record, State};
+use onward_core::{Act, Command, ExecutionId, Fence, Json, Key};
 
 /// One command and what it did.
 pub(crate) struct Change<'a> {
@@ -128,8 +128,10 @@ fn what_never_changes(change: &Change<'_>) {
     for (before, after) in change.executions() {
         let Some(before) = before else { continue };
         let by = |name: &str| change.act().is_some_and(|act| act.name() == name);
+        let stub = matches!(&after.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }));
         let frozen = Execution {
-            tags: if by("tag") { after.tags.clone() } else { before.tags.clone() },
+            input: if stub { Held::Json(Json::null()) } else { before.input.clone() },
+            tags: if stub || by("tag") { after.tags.clone() } else { before.tags.clone() },
             priority: if by("prioritise") { after.priority } else { before.priority },
             deadline: if by("replay") { after.deadline } else { before.deadline },
             state: after.state.clone(),

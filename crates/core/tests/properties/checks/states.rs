@@ -3,7 +3,7 @@
 use super::Change;
 use crate::world::World;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
-use onward_core::record::{Execution, Outcome, Readiness, Record, State, Waiting};
+use onward_core::record::{Execution, Finished, Outcome, Readiness, Record, State, Waiting};
 use onward_core::{Command, Millis, Reply, Span, index};
 
 pub(super) fn vectors(change: &Change<'_>) {
@@ -45,7 +45,8 @@ pub(super) fn phases(change: &Change<'_>) {
             (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
             (State::Finished(_), State::Waiting(_)) => act == "replay",
             (State::Finished(one), State::Finished(other)) => {
-                let going = (due || act == "purge") && other.purging > one.purging;
+                let left = |finished: &Finished| finished.purging.map_or(u32::MAX, |purging| purging.left);
+                let going = (due || act == "purge") && left(other) < left(one);
                 going || (act == "tag" && one == other && one.purging.is_none())
             }
             (State::Finished(_), State::Active(_)) => false,
@@ -108,7 +109,9 @@ fn due(execution: &Execution) -> Option<Millis> {
             let stop = active.stop.as_ref().map(|stop| stop.until);
             [Some(active.lease.expires_at), timeout, stop, execution.deadline].into_iter().flatten().min()
         }
-        State::Finished(finished) if finished.purging.is_some() => Some(Millis(0)),
+        State::Finished(Finished { purging: Some(purging), .. }) => {
+            Some(if purging.left > 0 { Millis(0) } else { purging.until })
+        }
         State::Finished(finished) => {
             let week = Span::days(7);
             Some(finished.at + execution.policy.retention.unwrap_or(week))

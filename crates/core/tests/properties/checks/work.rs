@@ -51,7 +51,10 @@ pub(super) fn windows(change: &Change<'_>) {
             assert_eq!(window.not_after, end);
         }
         (Command::Due(due), Ok(Reply::Due { acted: true, .. })) => {
-            assert_eq!(window.not_before, change.before.record(&due.key).and_then(index::due));
+            let at = change.before.record(&due.key).and_then(index::due);
+            // The last piece and the record itself may go together, and the record not before its own time.
+            let leaves = window.not_before > at && change.after.record(&due.key).is_none();
+            assert!(window.not_before == at || leaves, "{window:?} for what is due at {at:?}");
         }
         (Command::Claim(claim), Err(Rejection::LeaseExpired { expired_at })) => {
             let active = matches!(change.before.find(claim.execution).unwrap().state, State::Active(_));
@@ -99,7 +102,7 @@ pub(super) fn progress(change: &Change<'_>) {
             let mut same = before.clone();
             (same.progress, same.changed_at) = (after.progress.clone(), after.changed_at);
             assert_eq!(&same, after);
-        } else if !fresh && !again {
+        } else if !fresh && !again && !after.is_purging() {
             assert_eq!(before.progress, after.progress, "only the attempt speaks for itself");
         }
     }
