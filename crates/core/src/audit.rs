@@ -69,7 +69,7 @@ pub struct Verdict {
 impl Finding {
     /// The stable word for it.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Unreadable => "record_unreadable",
             Self::Orphaned { .. } => "part_orphaned",

@@ -109,7 +109,7 @@ impl Engine {
                 let execution = found.next_if(|execution| execution.id == place.1);
                 let wanted =
                     |execution: &Execution| execution.namespace == *namespace && filter.lets_through(execution);
-                page.executions.extend(execution.filter(|execution| !execution.is_purging() && wanted(execution)));
+                page.executions.extend(execution.filter(wanted));
                 if page.executions.len() == limit || page.scanned >= SCAN_MAX {
                     page.next = after.map(|(rank, id)| format!("{rank}.{id}"));
                     return Ok(page);

@@ -119,7 +119,9 @@ pub(crate) async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec
     let mut found: BTreeMap<ExecutionId, Execution> = BTreeMap::new();
     for (partition, keys) in wanted {
         for record in records(shared, partition, &keys).await?.into_iter().flatten() {
-            if let Record::Execution(execution) = record {
+            if let Record::Execution(execution) = record
+                && !execution.is_purging()
+            {
                 found.insert(execution.id, execution);
             }
         }

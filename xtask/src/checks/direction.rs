@@ -8,12 +8,13 @@ use crate::tree::Tree;
 /// package may turn on its own features for its tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("onward-core", &[]),
-    ("onward-store", &[]),
-    ("onward-engine", &["onward-core", "onward-store"]),
-    ("onward", &["onward-core", "onward-engine", "onward-store"]),
-    ("onward-server", &["onward-core", "onward-engine", "onward-store"]),
+    ("onward-servers", &[]),
+    ("onward-store", &["onward-servers"]),
+    ("onward-engine", &["onward-core", "onward-servers", "onward-store"]),
+    ("onward", &["onward-core", "onward-engine", "onward-servers", "onward-store"]),
+    ("onward-server", &["onward-core", "onward-engine", "onward-servers", "onward-store"]),
     ("onward-sim", &["onward", "onward-core", "onward-engine", "onward-store"]),
-    ("onward-cli", &["onward", "onward-core", "onward-engine", "onward-server", "onward-store"]),
+    ("onward-cli", &["onward", "onward-core", "onward-engine", "onward-server", "onward-servers", "onward-store"]),
     ("xtask", &[]),
 ];
 

@@ -3,8 +3,7 @@
 use crate::drive::Driver;
 use onward_core::record::{Record, State};
 use onward_core::{
-    Act, Claimed, Command, CommandId, ExecutionId, Fence, Key, Millis, Operate, PartitionId, Reply, Submit, Submitted,
-    limits,
+    Act, Claimed, Command, CommandId, Fence, Key, Millis, Operate, PartitionId, Reply, Submit, Submitted, limits,
 };
 use std::collections::BTreeMap;
 
@@ -58,9 +57,9 @@ impl Driver {
                 },
                 _ => false,
             },
-            Command::Complete(complete) => self.is_kept(complete.fence.execution),
-            Command::Fail(fail) => self.is_kept(fail.fence.execution),
-            Command::Cancel(cancel) => self.is_kept(cancel.fence.execution),
+            Command::Complete(complete) => self.is_kept(&complete.fence),
+            Command::Fail(fail) => self.is_kept(&fail.fence),
+            Command::Cancel(cancel) => self.is_kept(&cancel.fence),
             Command::Unclaim(unclaim) => self.pause_stands(&unclaim.fence, unclaim.command),
             Command::Delay(delay) => self.pause_stands(&delay.fence, delay.command),
             Command::Operate(operate) => self.operation_stands(operate),
@@ -76,9 +75,12 @@ impl Driver {
         }
     }
 
-    /// Whether an execution is there with all its attempts.
-    fn is_kept(&self, id: ExecutionId) -> bool {
-        self.world.find(id).is_some_and(|execution| !execution.is_purging())
+    /// Whether an attempt is there: all of them until their execution is removed, then only the last one.
+    fn is_kept(&self, fence: &Fence) -> bool {
+        self.world.find(fence.execution).is_some_and(|execution| {
+            let last = execution.last.as_ref().is_some_and(|last| last.index == fence.attempt);
+            !execution.is_purging() || last
+        })
     }
 
     /// Whether the attempt still remembers the call that paused or ended it: it keeps the newest pauses.
@@ -89,7 +91,7 @@ impl Driver {
             _ => None,
         });
         let of_this = pauses.filter(|(execution, _)| *execution == fence.execution).map(|(_, command)| command);
-        self.is_kept(fence.execution) && is_among_newest(of_this, command)
+        self.is_kept(fence) && is_among_newest(of_this, command)
     }
 
     /// Whether the execution still remembers an operator's call. What is gone remembers nothing, but is purged.

@@ -132,7 +132,7 @@ async fn settle(shared: &Shared, notes: &mut Notes, partition: Partition, key: &
     for (verdict, repaired) in
         repaired.iter().map(|verdict| (verdict, true)).chain(left.iter().map(|left| (left, false)))
     {
-        notes.note(verdict.finding.code(), key.to_string(), verdict.finding.to_string(), repaired);
+        notes.note(verdict.finding.name(), key.to_string(), verdict.finding.to_string(), repaired);
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ fn verdicts(world: &World) -> Vec<(Key, Verdict)> {
 }
 
 fn codes(world: &World) -> Vec<&'static str> {
-    verdicts(world).iter().map(|(_, verdict)| verdict.finding.code()).collect()
+    verdicts(world).iter().map(|(_, verdict)| verdict.finding.name()).collect()
 }
 
 /// Carries out every fix once.
