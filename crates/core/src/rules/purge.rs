@@ -46,9 +46,9 @@ pub(crate) fn remove(
 
 /// Takes out what its submitter and its workers gave; what is left only tells that it was.
 fn empty(execution: &mut Execution) {
-    let nothing = || Held::Json(Json::null());
-    execution.input = nothing();
-    execution.result = execution.result.is_some().then(nothing);
+    let nothing = Held::Json(Json::null());
+    execution.result = execution.result.is_some().then(|| nothing.clone());
+    execution.input = nothing;
     execution.progress = None;
     execution.tags.clear();
     execution.history.clear();

@@ -108,9 +108,9 @@ fn is_stub(execution: &Execution) -> bool {
 
 /// An execution without what its submitter and its workers gave.
 fn emptied(mut execution: Execution) -> Execution {
-    let nothing = || Held::Json(Json::null());
-    execution.input = nothing();
-    execution.result = execution.result.is_some().then(nothing);
+    let nothing = Held::Json(Json::null());
+    execution.result = execution.result.is_some().then(|| nothing.clone());
+    execution.input = nothing;
     execution.progress = None;
     execution.tags.clear();
     execution.history.clear();

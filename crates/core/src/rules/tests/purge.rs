@@ -212,7 +212,7 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
 
     let again = Submit { unique_key: Some("only".parse().unwrap()), ..submit(1) };
-    assert_eq!(world.submit(again.clone()), id(1), "the submit is not done again");
+    assert_eq!(world.submit(again), id(1), "the submit is not done again");
     let complete = Command::Complete(Complete { command: CommandId(50), fence, result: Payload::null() });
     assert_eq!(world.accept(&complete), Reply::Completed);
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
