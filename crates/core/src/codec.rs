@@ -26,6 +26,7 @@ pub fn encode(record: &Record) -> Bytes {
         Record::Outbox(record) => json(record),
         Record::Message(record) => json(record),
         Record::Inbox(record) => json(record),
+        Record::Member(record) => json(record),
         Record::Payload(bytes) | Record::Dead(bytes) | Record::Unreadable(bytes) => bytes.clone(),
     }
 }
@@ -63,6 +64,7 @@ pub fn decode(key: &Key, body: &Bytes) -> Record {
         Key::Outbox(..) => serde_json::from_slice(body).map(Record::Outbox),
         Key::Message(..) => serde_json::from_slice(body).map(Record::Message),
         Key::Inbox(..) => serde_json::from_slice(body).map(Record::Inbox),
+        Key::Member(..) => serde_json::from_slice(body).map(Record::Member),
         Key::Payload(..) => Ok(Record::Payload(body.clone())),
         Key::Dead(..) => Ok(Record::Dead(body.clone())),
     };

@@ -166,9 +166,17 @@ macro_rules! random_id {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(|_| de::Error::custom("an id of 32 hexadecimal digits is expected"))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
                 let digits = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-                let word = u128::from_str_radix(&text, 16).ok().filter(|_| digits);
-                word.map(Self).ok_or_else(|| de::Error::custom("an id of 32 hexadecimal digits is expected"))
+                let word = u128::from_str_radix(text, 16).ok().filter(|_| digits);
+                word.map(Self).ok_or_else(|| IdError::Uuid(text.to_owned()))
             }
         }
     };
@@ -185,6 +193,10 @@ random_id! {
 random_id! {
     /// Names one message between partitions.
     MessageId
+}
+random_id! {
+    /// Names one process that runs on a store.
+    MemberId
 }
 
 #[cfg(test)]

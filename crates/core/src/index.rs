@@ -17,6 +17,9 @@ pub const CLASSES: &str = "classes";
 /// Messages that could not be delivered.
 pub const DEAD: &str = "dead";
 
+/// The processes that run on the store.
+pub const MEMBERS: &str = "members";
+
 /// Ready work of one lane, class and share, in the order in which it is claimed.
 #[must_use]
 pub fn ready(namespace: &Namespace, lane: &Lane, class: &str, share: &Share) -> String {
@@ -53,6 +56,7 @@ pub fn entries(record: &Record) -> Vec<Entry> {
     match record {
         Record::Execution(execution) => of_execution(execution),
         Record::Class(_) => vec![Entry { name: CLASSES.to_owned(), rank: 0 }],
+        Record::Member(_) => vec![Entry { name: MEMBERS.to_owned(), rank: 0 }],
         Record::Dead(_) => vec![Entry { name: DEAD.to_owned(), rank: 0 }],
         Record::LaneMaster(lane) => vec![Entry { name: lanes(&lane.namespace), rank: 0 }],
         _ => Vec::new(),

@@ -3,7 +3,7 @@
 //! A key is unique in the whole store. Where several partitions hold a record of one name, the key ends with its
 //! partition. Records of one execution share its id as a prefix, so that they are neighbours on disk.
 
-use crate::{Class, ExecutionId, IdempotencyKey, Lane, Name, Namespace, PartitionId, UniqueKey};
+use crate::{Class, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, UniqueKey};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub enum Key {
     Inbox(PartitionId, PartitionId),
     /// A message that could not be delivered: `dead/<from>/<to>/<seq>`.
     Dead(PartitionId, PartitionId, u64),
+    /// A process that runs on the store: `member/<id>`.
+    Member(MemberId),
 }
 
 /// Which payload of an execution.
@@ -73,6 +75,7 @@ impl fmt::Display for Key {
             Self::Message(from, to, seq) => write!(f, "out/{from}/{to}/{seq:020}"),
             Self::Inbox(to, from) => write!(f, "in/{to}/{from}"),
             Self::Dead(from, to, seq) => write!(f, "dead/{from}/{to}/{seq:020}"),
+            Self::Member(id) => write!(f, "member/{id}"),
         }
     }
 }
@@ -126,6 +129,7 @@ fn plain(family: &str, parts: &[&str]) -> Option<Key> {
         ("out", [from, to]) => Key::Outbox(partition(from)?, partition(to)?),
         ("out", [from, to, seq]) => Key::Message(partition(from)?, partition(to)?, seq.parse().ok()?),
         ("in", [to, from]) => Key::Inbox(partition(to)?, partition(from)?),
+        ("member", [id]) => Key::Member(id.parse().ok()?),
         ("dead", [from, to, seq]) => Key::Dead(partition(from)?, partition(to)?, seq.parse().ok()?),
         _ => return None,
     })
@@ -159,6 +163,7 @@ mod tests {
             Key::Message(from, to, u64::MAX),
             Key::Inbox(to, from),
             Key::Dead(from, to, 7),
+            Key::Member(MemberId(u128::MAX)),
         ] {
             let text = key.to_string();
             assert_eq!(text.parse(), Ok(key));
@@ -176,6 +181,7 @@ mod tests {
             "out/01/2",
             "in/1/2/",
             "dead/1/2/7",
+            "member/7",
         ] {
             assert!(text.parse::<Key>().is_err(), "{text}");
         }

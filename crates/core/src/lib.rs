@@ -43,7 +43,7 @@ pub use command::{
     Progress, Renew, SetLane, Submit, Unclaim, When,
 };
 pub use event::{Event, LeaseEvent, What};
-pub use ids::{CommandId, ExecutionId, IdError, LeaseId, MessageId, PartitionId};
+pub use ids::{CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use key::{Key, PayloadSlot};
 pub use name::{
     Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue, UniqueKey,

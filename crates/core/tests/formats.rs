@@ -33,7 +33,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/a/00006", include_str!("golden/attempt_expired.json")),
         ("/h/00000", include_str!("golden/history.json")),
     ];
-    const OTHERS: [(&str, &str); 12] = [
+    const OTHERS: [(&str, &str); 13] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
         ("lane/default/emails", include_str!("golden/lane_master.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
@@ -42,6 +42,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("out/17/3/00000000000000000005", include_str!("golden/message_lane_changed.json")),
         ("out/3/17/00000000000000000006", include_str!("golden/message_lane_copied.json")),
         ("in/3/17", include_str!("golden/inbox.json")),
+        ("member/0000000000000000000000000000002a", include_str!("golden/member.json")),
         ("unique/default/customer/7", include_str!("golden/unique.json")),
         ("lane/default/emails", include_str!("golden/lane_master_defaults.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy_defaults.json")),
@@ -66,6 +67,7 @@ fn kind(record: &Record) -> &'static str {
         Record::Outbox(_) => "outbox",
         Record::Message(_) => "message",
         Record::Inbox(_) => "inbox",
+        Record::Member(_) => "member",
         Record::Dead(_) => "dead",
         Record::Unreadable(_) => "unreadable",
     }
@@ -89,7 +91,7 @@ fn stored_records_decode_for_ever() {
         assert_eq!(codec::encode(&record), raw, "{key}");
         kinds.insert(kind(&record));
     }
-    assert_eq!(kinds.len(), 13, "every kind that is ever written: {kinds:?}");
+    assert_eq!(kinds.len(), 14, "every kind that is ever written: {kinds:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Background work on due times: fire them, read further ones, and sweep for lost hints.
 
+use crate::roster::Homes;
 use crate::shared::Shared;
 use crate::timers::Next;
 use crate::tracker::{FailureTracker, Verdict};
@@ -9,7 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
 use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
-use onward_store::{Batch, Found, Home, Partition, Partitions, Version};
+use onward_store::{Batch, Found, Partition, Version};
 use std::sync::Arc;
 
 /// How long an item that failed waits for its next try.
@@ -19,17 +20,17 @@ type Fired = (PartitionId, Key, bool);
 
 /// Fires due times while this process is the home of the partitions.
 pub(crate) async fn run(shared: Arc<Shared>) {
-    let mut home = shared.store.home();
+    let mut homes = shared.watch_homes();
     let mut tracker = FailureTracker::new();
     let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
-    let mut was_home = false;
+    let mut before = Homes::Nowhere;
     loop {
-        let is_home = *home.borrow_and_update() != Home::Nowhere;
-        if is_home != was_home {
+        let now = homes.borrow_and_update().clone();
+        if now != before {
             shared.timers.reset();
-            was_home = is_home;
+            before = now;
         }
-        let pause = if is_home { fire(&shared, &mut tracker, &mut fired).await } else { None };
+        let pause = if before != Homes::Nowhere { fire(&shared, &mut tracker, &mut fired).await } else { None };
         let sleep = async {
             match pause {
                 Some(pause) => shared.clock.sleep(pause).await,
@@ -45,7 +46,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                     settle(&shared, &mut tracker, item);
                 }
             }
-            _ = home.changed() => {}
+            _ = homes.changed() => {}
             () = shared.timers.earlier.notified() => {}
             () = sleep => {}
         }
@@ -127,10 +128,14 @@ pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key)
 
 /// Reads due times from the store into memory; the answer is how long to wait before asking the timers again.
 async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
+    let Some(homes) = shared.homes().partitions() else {
+        // Nobody is asked, so there is nothing to wait for but a change of homes.
+        return limits::FUTURE_MAX;
+    };
     let reading = shared.timers.begin_reading();
     // Housekeeping is another job's.
     let end = until.0.min(index::HOUSEKEEPING);
-    match shared.store.due(&Partitions::All, from.0, end, limits::DUE_PAGE_MAX).await {
+    match shared.store.due(&homes, from.0, end, limits::DUE_PAGE_MAX).await {
         Ok(found) => {
             let complete = found.len() < limits::DUE_PAGE_MAX;
             let time = |found: Found| {
@@ -168,7 +173,7 @@ pub(crate) async fn sweep(shared: Arc<Shared>) {
 /// Asks the store for its time. Commits tell it too, but a home that commits nothing would not notice that its own
 /// clock was set back, and would be late by as much.
 async fn ask_time(shared: &Shared) {
-    if *shared.store.home().borrow() == Home::Nowhere {
+    if shared.homes() == Homes::Nowhere {
         return;
     }
     let sent = shared.time.local();
@@ -182,7 +187,7 @@ async fn ask_time(shared: &Shared) {
 
 /// Reads the due times of the next two sweeps, where a hint may have been lost or another process may have written.
 pub(crate) async fn read_near(shared: &Shared) {
-    if *shared.store.home().borrow() != Home::Nowhere {
+    if shared.homes() != Homes::Nowhere {
         let horizon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
         read(shared, Millis(0), horizon).await;
     }

@@ -1,14 +1,9 @@
 //! The engine as its users see it: start, submit, claim, look, stop.
 
-use crate::board::Board;
-use crate::clock::StoreTime;
-use crate::metrics::Metrics;
-use crate::office::Office;
 use crate::partition::Partition;
-use crate::shared::{Shared, Way};
-use crate::timers::Timers;
+use crate::shared::{Parts, Shared, Way};
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
-use crate::{claims, clockwork, feed, housekeeping, jobs, query, wakes};
+use crate::{claims, clockwork, feed, housekeeping, members, query, wakes};
 use onward_core::record::Execution;
 use onward_core::{
     Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
@@ -17,7 +12,7 @@ use onward_core::{
 use onward_store::Store;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::mpsc;
 
 /// A running engine; clones share it. When the last one is dropped, everything accepted is still answered, in the
 /// background; [`Engine::shutdown`] waits for it.
@@ -53,29 +48,12 @@ impl Engine {
             inboxes.push((inbox, depth.clone()));
             ways.push(Way { sender, depth });
         }
-        let shared = Arc::new(Shared {
-            store,
-            partitions,
-            clock: options.clock.clone(),
-            chance: options.chance.clone(),
-            time: StoreTime::new(options.clock.clone()),
-            options,
-            board: Board::default(),
-            timers: Timers::new(),
-            office: Office::default(),
-            metrics: Metrics::default(),
-            ways,
-            jobs: jobs::Jobs::default(),
-            stopping: watch::Sender::new(false),
-            delivered: Notify::new(),
-            housework: Notify::new(),
-            fed: Notify::new(),
-            unserved: Arc::new(Notify::new()),
-        });
+        let shared = Arc::new(Shared::new(Parts { store, options, ways }));
         claims::load_classes(&shared).await?;
         for (id, (inbox, depth)) in (0..).map(PartitionId).zip(inboxes) {
             shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, depth).run());
         }
+        supervise(&shared, "members", members::run);
         supervise(&shared, "clockwork", clockwork::run);
         supervise(&shared, "sweep", clockwork::sweep);
         supervise(&shared, "housekeeping", housekeeping::run);

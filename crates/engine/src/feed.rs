@@ -1,9 +1,10 @@
 //! Events as readers see them: filtered, in order for each execution, from any point on, and waited for.
 
+use crate::roster::Homes;
 use crate::shared::Shared;
 use crate::{Engine, Error};
-use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, codec, limits};
-use onward_store::{Batch, Cursor, Home, Partition, Trim, Version};
+use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, codec, limits};
+use onward_store::{Batch, Cursor, Partition, Trim, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -135,17 +136,18 @@ pub(crate) async fn trim(shared: Arc<Shared>) {
             () = shared.stopped() => return,
             () = shared.clock.sleep(shared.chance.jittered(pause)) => {}
         }
-        if *shared.store.home().borrow() == Home::Nowhere {
+        let homes = shared.homes();
+        if homes == Homes::Nowhere {
             continue;
         }
-        if let Err(error) = trim_once(&shared, shared.time.now() - retention).await {
+        if let Err(error) = trim_once(&shared, &homes, shared.time.now() - retention).await {
             tracing::warn!(%error, "old events could not be removed; trying again later");
         }
     }
 }
 
 /// Removes events from before a time.
-async fn trim_once(shared: &Shared, before: Millis) -> Result<(), Error> {
+async fn trim_once(shared: &Shared, homes: &Homes, before: Millis) -> Result<(), Error> {
     let mut cursor = Cursor::start();
     loop {
         let page = shared.store.read_feed(&cursor, PAGE).await?;
@@ -154,7 +156,7 @@ async fn trim_once(shared: &Shared, before: Millis) -> Result<(), Error> {
         for found in &page.events {
             match codec::decode_event(&found.body) {
                 Some(event) if event.at >= before => reached = true,
-                _ if reached => {}
+                _ if reached || !homes.contains(PartitionId(found.partition.0)) => {}
                 _ => {
                     old.insert(found.partition, found.position);
                 }

@@ -13,7 +13,10 @@ use onward_core::{Command, Key, PartitionId, Reply, Share, index};
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
     let moves = changes.iter().filter_map(moved).collect();
     shared.claim_matches(shared.board.rearrange(moves));
-    shared.timers.set_all(partition, changes.iter().filter_map(due_again));
+    // The due times of a partition are its home's; another process that changes them tells it so.
+    if shared.is_home(partition) {
+        shared.timers.set_all(partition, changes.iter().filter_map(due_again));
+    }
     for change in changes {
         registries(shared, change);
     }
@@ -29,7 +32,7 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
         }
         let dues =
             [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::awaited_due(record));
-        if let Some(earliest) = dues.min() {
+        if let Some(earliest) = dues.min().filter(|_| shared.is_home(partition)) {
             shared.timers.remind(partition, &change.key, earliest);
         }
     }

@@ -8,7 +8,7 @@ use crate::tracker::{FailureTracker, Verdict};
 use crate::{Error, clockwork};
 use futures_util::future::join_all;
 use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
-use onward_store::{Found, Home, Partitions};
+use onward_store::Found;
 use std::sync::Arc;
 
 /// Records removed in one step: few enough that no commit of others waits long behind it.
@@ -43,8 +43,8 @@ async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span 
     let usual = Span(2 * shared.options.sweep_every.0);
     let mut from = index::HOUSEKEEPING;
     tracker.next_cycle();
-    while *shared.store.home().borrow() != Home::Nowhere && !shared.is_stopping() {
-        let found = match shared.store.due(&Partitions::All, from, u64::MAX, STEP).await {
+    while let Some(homes) = shared.homes().partitions().filter(|_| !shared.is_stopping()) {
+        let found = match shared.store.due(&homes, from, u64::MAX, STEP).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "what has outlived its retention could not be read; trying again");

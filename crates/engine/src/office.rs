@@ -4,7 +4,6 @@ use crate::shared::Shared;
 use crate::{Error, binding, query};
 use onward_core::record::{Message, Record};
 use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
-use onward_store::Home;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,7 +51,7 @@ impl Drop for Serving {
 /// Delivers until nothing is left, while this process is the home of the pair.
 async fn serve(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
     let mut pause = RETRY_AFTER;
-    while !shared.is_stopping() && *shared.store.home().borrow() != Home::Nowhere {
+    while !shared.is_stopping() && shared.is_home(from) {
         match deliver(shared, from, to).await {
             Ok(true) => pause = RETRY_AFTER,
             Ok(false) => {

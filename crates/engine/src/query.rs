@@ -1,8 +1,8 @@
 //! Reads, straight from the store and never through a partition's loop.
 
 use crate::shared::Shared;
-use crate::{Error, binding};
-use onward_core::record::{Execution, Held, Record};
+use crate::{Error, Scope, binding};
+use onward_core::record::{Execution, Held, Member, Record};
 use onward_core::{ExecutionId, Key, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::BTreeMap;
@@ -75,6 +75,12 @@ pub(crate) async fn records(
     let names: Vec<_> = keys.iter().map(binding::store_key).collect();
     let rows = shared.store.load(binding::partition(partition), &names).await?;
     Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
+}
+
+/// Whether a process looks after the same executions as one with this scope.
+pub(crate) fn same_scope(member: &Member, scope: Option<&Scope>) -> bool {
+    let (namespace, tag) = scope.map(|scope| (scope.namespace.as_ref(), scope.tag.as_ref())).unwrap_or_default();
+    (member.namespace.as_ref(), member.tag.as_ref()) == (namespace, tag)
 }
 
 /// Every key of an index that is small enough to be read whole, such as a registry.

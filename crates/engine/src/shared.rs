@@ -5,6 +5,7 @@ use crate::clock::{Chance, Clock, StoreTime};
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::options::Options;
+use crate::roster::Homes;
 use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
 use crate::waiters::Waiter;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) ways: Vec<Way>,
     pub(crate) jobs: jobs::Jobs,
+    /// The partitions whose background work this process does.
+    homes: watch::Sender<Homes>,
     /// Set once, when the engine stops.
     pub(crate) stopping: watch::Sender<bool>,
     /// Told when delivered messages may have completed what a caller waits for.
@@ -56,7 +59,38 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
+/// What the parts of an engine are made of.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) options: Options,
+    pub(crate) ways: Vec<Way>,
+}
+
 impl Shared {
+    pub(crate) fn new(Parts { store, options, ways }: Parts) -> Self {
+        let partitions = store.meta().partitions;
+        Self {
+            store,
+            partitions,
+            clock: options.clock.clone(),
+            chance: options.chance.clone(),
+            time: StoreTime::new(options.clock.clone()),
+            options,
+            board: Board::default(),
+            timers: Timers::new(),
+            office: Office::default(),
+            metrics: Metrics::default(),
+            ways,
+            jobs: jobs::Jobs::default(),
+            homes: watch::Sender::new(Homes::Nowhere),
+            stopping: watch::Sender::new(false),
+            delivered: Notify::new(),
+            housework: Notify::new(),
+            fed: Notify::new(),
+            unserved: Arc::new(Notify::new()),
+        }
+    }
+
     /// The way to a partition's loop, if it exists and has room for this command and so many before it.
     fn way(&self, partition: PartitionId, command: &Command, before: usize) -> Result<&Way, Error> {
         let Some(way) = self.ways.get(usize::from(partition.0)) else {
@@ -185,6 +219,29 @@ impl Shared {
         self.jobs.spawn(async move {
             pause.await;
             unserved.notify_one();
+        });
+    }
+
+    /// The partitions whose background work this process does now.
+    pub(crate) fn homes(&self) -> Homes {
+        self.homes.borrow().clone()
+    }
+
+    /// Whether it does that of this one.
+    pub(crate) fn is_home(&self, partition: PartitionId) -> bool {
+        self.homes.borrow().contains(partition)
+    }
+
+    /// Tells when they change.
+    pub(crate) fn watch_homes(&self) -> watch::Receiver<Homes> {
+        self.homes.subscribe()
+    }
+
+    pub(crate) fn set_homes(&self, homes: Homes) {
+        self.homes.send_if_modified(|known| {
+            let changed = *known != homes;
+            *known = homes;
+            changed
         });
     }
 

@@ -4,6 +4,7 @@ mod attempt;
 mod execution;
 mod history;
 mod lane;
+mod member;
 mod message;
 mod operation;
 mod state;
@@ -12,6 +13,7 @@ pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused}
 pub use execution::{Execution, Held, Progress};
 pub use history::{HistoryPage, Transition};
 pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
+pub use member::Member;
 pub use message::{Inbox, Message, MessageBody, Outbox};
 pub use operation::{Did, Operated};
 pub use state::{
@@ -77,6 +79,8 @@ pub enum Record {
     Inbox(Inbox),
     /// The bytes of a message that could not be delivered.
     Dead(Bytes),
+    /// A process that runs on the store.
+    Member(Member),
     /// Bytes this version cannot read; never rewritten.
     Unreadable(Bytes),
 }

@@ -2,7 +2,7 @@
 
 use crate::runner;
 use crate::world::make::id_in;
-use onward_core::{IdempotencyKey, Key, Lane, Name, Namespace, PartitionId, PayloadSlot, UniqueKey};
+use onward_core::{IdempotencyKey, Key, Lane, MemberId, Name, Namespace, PartitionId, PayloadSlot, UniqueKey};
 use proptest::prelude::*;
 
 fn partition() -> impl Strategy<Value = PartitionId> {
@@ -47,6 +47,7 @@ fn key() -> impl Strategy<Value = Key> {
         (partition(), partition(), any::<u64>()).prop_map(|(from, to, seq)| Key::Message(from, to, seq)),
         (partition(), partition()).prop_map(|(to, from)| Key::Inbox(to, from)),
         (partition(), partition(), any::<u64>()).prop_map(|(from, to, seq)| Key::Dead(from, to, seq)),
+        any::<u128>().prop_map(|id| Key::Member(MemberId(id))),
     ]
 }
 

@@ -1,0 +1,201 @@
+//! Which processes are alive and which partitions are whose, as far as one process can tell.
+//!
+//! A member is alive while its record's version keeps changing. Written times are never compared, and neither is a clock:
+//! what counts is how often somebody looked without seeing a change. Two processes may disagree for a while, and both may
+//! take a partition for their own; that costs conflicts, never correctness.
+
+use onward_core::{MemberId, PartitionId};
+use onward_store::{Partition, Partitions, Version};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Looks without a change after which a member counts as dead.
+const STILL_MAX: u32 = 3;
+/// Looks without a change after which its record is removed.
+const FORGOTTEN_AFTER: u32 = 30;
+
+/// The partitions whose timers, messages and housekeeping a process runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Homes {
+    /// None.
+    Nowhere,
+    /// All.
+    Everywhere,
+    /// These.
+    Some(Arc<BTreeSet<PartitionId>>),
+}
+
+impl Homes {
+    pub(crate) fn contains(&self, partition: PartitionId) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Everywhere => true,
+            Self::Some(homes) => homes.contains(&partition),
+        }
+    }
+
+    /// The same as a store is asked for; nothing when there are none.
+    pub(crate) fn partitions(&self) -> Option<Partitions> {
+        match self {
+            Self::Nowhere => None,
+            Self::Everywhere => Some(Partitions::All),
+            Self::Some(homes) if homes.is_empty() => None,
+            Self::Some(homes) => Some(Partitions::Some(homes.iter().map(|home| Partition(home.0)).collect())),
+        }
+    }
+}
+
+/// What one process knows of the others.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    own: MemberId,
+    looked: bool,
+    others: BTreeMap<MemberId, Other>,
+}
+
+#[derive(Debug)]
+struct Other {
+    version: Version,
+    /// How often somebody looked since it changed.
+    still: u32,
+    /// Whether it was ever seen to change. What was there before the first look may have been dead for days.
+    proven: bool,
+}
+
+/// A member as the store has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sighting {
+    pub(crate) member: MemberId,
+    pub(crate) version: Version,
+    /// Whether it looks after the same executions; with any other, partitions are not shared.
+    pub(crate) same_scope: bool,
+}
+
+impl Roster {
+    pub(crate) fn new(own: MemberId) -> Self {
+        Self { own, looked: false, others: BTreeMap::new() }
+    }
+
+    /// Takes over what the store says now.
+    pub(crate) fn look(&mut self, seen: &[Sighting]) {
+        let first = !self.looked;
+        self.looked = true;
+        self.others.retain(|id, _| seen.iter().any(|one| one.member == *id && one.same_scope));
+        for one in seen.iter().filter(|one| one.member != self.own && one.same_scope) {
+            let version = one.version;
+            let fresh = Other { version, still: 0, proven: !first };
+            let other = self.others.entry(one.member).or_insert(fresh);
+            if other.version == version {
+                other.still += 1;
+            } else {
+                *other = Other { version, still: 0, proven: true };
+            }
+        }
+    }
+
+    /// The members that share the partitions, this one among them.
+    pub(crate) fn alive(&self) -> BTreeSet<MemberId> {
+        let others = self.others.iter().filter(|(_, other)| other.proven && other.still <= STILL_MAX);
+        others.map(|(id, _)| *id).chain([self.own]).collect()
+    }
+
+    /// Members that have not moved for so long that their records can go.
+    pub(crate) fn forgotten(&self) -> Vec<(MemberId, Version)> {
+        let gone = self.others.iter().filter(|(_, other)| other.still > FORGOTTEN_AFTER);
+        gone.map(|(id, other)| (*id, other.version)).collect()
+    }
+
+    /// The partitions that fall to this process. Each goes to the member that draws the highest number for it, so that a
+    /// member that comes or goes moves no others.
+    pub(crate) fn homes(&self, partitions: u16) -> Homes {
+        let alive = self.alive();
+        if alive.len() == 1 {
+            return Homes::Everywhere;
+        }
+        let holder = |partition: u16| alive.iter().max_by_key(|id| (weight(**id, partition), **id)).copied();
+        let own = (0..partitions).filter(|partition| holder(*partition) == Some(self.own));
+        Homes::Some(Arc::new(own.map(PartitionId).collect()))
+    }
+}
+
+/// A number that every process computes alike and nobody can foresee.
+fn weight(member: MemberId, partition: u16) -> u64 {
+    let mut mixed =
+        (member.0 as u64) ^ ((member.0 >> 64) as u64) ^ u64::from(partition).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sighting(member: u128, version: u128) -> Sighting {
+        Sighting { member: MemberId(member), version: Version(version), same_scope: true }
+    }
+
+    fn alive(roster: &Roster) -> Vec<u128> {
+        roster.alive().into_iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn what_was_there_before_counts_once_it_moves_and_as_long_as_it_moves() {
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[sighting(1, 10), sighting(2, 20), sighting(3, 30)]);
+        assert_eq!((alive(&roster), roster.homes(8)), (vec![1], Homes::Everywhere), "they may be long dead");
+        roster.look(&[sighting(1, 11), sighting(2, 21), sighting(3, 30)]);
+        assert_eq!(alive(&roster), [1, 2]);
+        roster.look(&[sighting(1, 12), sighting(2, 22), sighting(3, 30), sighting(4, 40)]);
+        assert_eq!(alive(&roster), [1, 2, 4], "a record that was not there before was written by somebody alive");
+        for _ in 0..STILL_MAX {
+            roster.look(&[sighting(2, 22), sighting(3, 30), sighting(4, 41)]);
+            assert_eq!(alive(&roster), [1, 2, 4]);
+        }
+        roster.look(&[sighting(2, 22), sighting(3, 30), sighting(4, 42)]);
+        assert_eq!(alive(&roster), [1, 4], "it has not moved for too long");
+        roster.look(&[sighting(2, 23)]);
+        assert_eq!(alive(&roster), [1, 2], "it woke up, and who left is gone at once");
+        for _ in 0..=FORGOTTEN_AFTER {
+            assert!(roster.forgotten().is_empty());
+            roster.look(&[sighting(2, 23)]);
+        }
+        assert_eq!(roster.forgotten(), [(MemberId(2), Version(23))]);
+    }
+
+    #[test]
+    fn other_scopes_share_nothing() {
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[]);
+        roster.look(&[Sighting { same_scope: false, ..sighting(2, 20) }]);
+        assert_eq!(roster.homes(8), Homes::Everywhere);
+    }
+
+    #[test]
+    fn members_share_all_partitions_evenly_and_agree() {
+        let members: Vec<u128> = vec![0x1234_5678_9abc, 0xdead_beef_0000_0001, 0x7777_0000_1111_2222];
+        let mut owned: BTreeMap<PartitionId, Vec<u128>> = BTreeMap::new();
+        for own in &members {
+            let mut roster = Roster::new(MemberId(*own));
+            roster.look(&[]);
+            roster.look(&members.iter().map(|member| sighting(*member, 1)).collect::<Vec<_>>());
+            let Homes::Some(homes) = roster.homes(64) else { panic!("three members share") };
+            assert!((10..=35).contains(&homes.len()), "{} of 64", homes.len());
+            for home in homes.iter() {
+                owned.entry(*home).or_default().push(*own);
+            }
+        }
+        assert_eq!(owned.len(), 64);
+        assert!(owned.values().all(|owners| owners.len() == 1));
+    }
+
+    #[test]
+    fn homes_tell_the_store_what_to_read() {
+        assert_eq!(Homes::Nowhere.partitions(), None);
+        assert_eq!(Homes::Everywhere.partitions(), Some(Partitions::All));
+        assert_eq!(Homes::Some(Arc::default()).partitions(), None);
+        let some = Homes::Some(Arc::new([PartitionId(3)].into()));
+        assert_eq!(some.partitions(), Some(Partitions::Some(vec![Partition(3)])));
+        assert!(some.contains(PartitionId(3)) && !some.contains(PartitionId(4)));
+    }
+}
