@@ -2,24 +2,15 @@
 
 #![cfg(feature = "postgres")]
 
+#[path = "support/postgres.rs"]
+mod shared;
+
 use async_trait::async_trait;
 use onward_servers::postgres::Postgres;
 use onward_store::Store;
 use onward_store::conformance::Subject;
 use onward_store::postgres::{self, Options};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-
-/// One server for all tests that run at the same time; it ends with the last of them.
-fn server() -> Arc<Postgres> {
-    static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().expect("no test panics while it starts a server");
-    shared.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(Postgres::start(&[]).expect("Postgres starts"));
-        *shared = Arc::downgrade(&server);
-        server
-    })
-}
+use std::sync::Arc;
 
 struct InSchema {
     server: Arc<Postgres>,
@@ -35,9 +26,7 @@ impl Subject for InSchema {
 }
 
 async fn fresh() -> InSchema {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let schema = format!("suite_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    InSchema { server: server(), schema }
+    InSchema { server: shared::server(), schema: shared::schema() }
 }
 
 onward_store::conformance_tests!(fresh);

@@ -12,29 +12,92 @@ use uuid::Uuid;
 /// How many parameters a commit has.
 const PARAMETERS: usize = 35;
 
-/// One array for each column of the batches' parts, in the order of the function's parameters.
+/// The batches' parts, one array for each column: what the function's parameters take.
 #[derive(Default)]
 pub(super) struct Arrays<'a> {
     store: i32,
+    /// Each once, in ascending order.
     partitions: Vec<i32>,
-    batches: (Vec<i32>, Vec<Uuid>, Vec<i64>, Vec<i64>),
-    expect: (Vec<i32>, Vec<&'a str>, Vec<Option<Uuid>>),
-    delete: (Vec<i32>, Vec<&'a str>),
-    insert: (Vec<i32>, Vec<&'a str>, Vec<String>, Vec<&'a [u8]>),
-    update: (Vec<i32>, Vec<&'a str>, Vec<String>, Vec<&'a [u8]>),
-    append: (Vec<i32>, Vec<&'a str>, Vec<i64>, Vec<&'a [u8]>),
-    events: (Vec<i32>, Vec<&'a [u8]>, i64),
-    trim: (Vec<i32>, Vec<&'a str>, Vec<i64>, Option<i64>),
-    mend: (Vec<i32>, Vec<&'a str>, Vec<&'a str>, Vec<i64>, Vec<bool>),
+    batches: Batches,
+    expect: Expected<'a>,
+    delete: Deleted<'a>,
+    insert: Put<'a>,
+    update: Put<'a>,
+    append: Appended<'a>,
+    events: Events<'a>,
+    trim: Trimmed<'a>,
+    mend: Mended<'a>,
+}
+
+#[derive(Default)]
+struct Batches {
+    partition: Vec<i32>,
+    id: Vec<Uuid>,
+    from: Vec<i64>,
+    until: Vec<i64>,
+}
+
+#[derive(Default)]
+struct Expected<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+    version: Vec<Option<Uuid>>,
+}
+
+#[derive(Default)]
+struct Deleted<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+}
+
+#[derive(Default)]
+struct Put<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+    places: Vec<String>,
+    body: Vec<&'a [u8]>,
+}
+
+#[derive(Default)]
+struct Appended<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+    seq: Vec<i64>,
+    body: Vec<&'a [u8]>,
+}
+
+#[derive(Default)]
+struct Events<'a> {
+    batch: Vec<i32>,
+    body: Vec<&'a [u8]>,
+    above: i64,
+}
+
+#[derive(Default)]
+struct Trimmed<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+    through: Vec<i64>,
+    feed: Option<i64>,
+}
+
+#[derive(Default)]
+struct Mended<'a> {
+    batch: Vec<i32>,
+    key: Vec<&'a str>,
+    name: Vec<&'a str>,
+    rank: Vec<i64>,
+    listed: Vec<bool>,
 }
 
 impl<'a> Arrays<'a> {
-    pub(super) fn of(store: i32, plans: impl Iterator<Item = &'a Plan>) -> Self {
+    pub(super) fn of(store: i32, plans: &[&'a Plan]) -> Self {
         let mut arrays = Self { store, ..Self::default() };
         for (number, plan) in (1..).zip(plans) {
             arrays.add(number, plan);
+            arrays.add_beside(number, plan);
         }
-        arrays.partitions = arrays.batches.0.clone();
+        arrays.partitions.clone_from(&arrays.batches.partition);
         arrays.partitions.sort_unstable();
         arrays.partitions.dedup();
         arrays
@@ -42,108 +105,82 @@ impl<'a> Arrays<'a> {
 
     fn add(&mut self, number: i32, plan: &'a Plan) {
         let batch = &plan.batch;
-        self.batches.0.push(i32::from(batch.partition.0));
-        self.batches.1.push(version_to_sql(batch.id));
-        self.batches.2.push(batch.window.not_before.map_or(i64::MIN, clamp));
-        self.batches.3.push(batch.window.not_after.map_or(i64::MAX, clamp));
+        self.batches.partition.push(i32::from(batch.partition.0));
+        self.batches.id.push(version_to_sql(batch.id));
+        self.batches.from.push(batch.window.not_before.map_or(i64::MIN, clamp));
+        self.batches.until.push(batch.window.not_after.map_or(i64::MAX, clamp));
         for (key, version) in &batch.expect {
-            self.expect.0.push(number);
-            self.expect.1.push(key.as_str());
-            self.expect.2.push(version.map(version_to_sql));
+            self.expect.batch.push(number);
+            self.expect.key.push(key.as_str());
+            self.expect.version.push(version.map(version_to_sql));
         }
         for (key, at) in batch.delete.iter().zip(&plan.delete_at) {
             if batch.expect[*at].1.is_some() {
-                self.delete.0.push(number);
-                self.delete.1.push(key.as_str());
+                self.delete.batch.push(number);
+                self.delete.key.push(key.as_str());
             }
         }
         for (record, at) in batch.put.iter().zip(&plan.put_at) {
             let is_there = batch.expect[*at].1.is_some();
             let put = if is_there { &mut self.update } else { &mut self.insert };
-            put.0.push(number);
-            put.1.push(record.key.as_str());
-            put.2.push(places_to_text(&record.entries, record.due));
-            put.3.push(&record.body);
+            put.batch.push(number);
+            put.key.push(record.key.as_str());
+            put.places.push(places_to_text(&record.entries, record.due));
+            put.body.push(&record.body);
         }
-        for event in &batch.events {
-            self.events.0.push(number);
-            self.events.1.push(event);
-            // Never so high that the next positions would not fit.
-            self.events.2 = self.events.2.max(clamp(batch.feed_above).min(i64::MAX / 2));
-        }
-        self.add_beside(number, plan);
     }
 
-    /// Log entries, trims and mends. Of two that mean the same row, the later one counts.
+    /// Log entries, events, trims and mends. Of two that mean the same row, the later one counts.
     fn add_beside(&mut self, number: i32, plan: &'a Plan) {
         let batch = &plan.batch;
         let entries = batch.append.iter().map(|append| ((append.log.as_str(), append.seq), &append.body[..]));
         for ((log, seq), body) in entries.collect::<BTreeMap<_, _>>() {
-            self.append.0.push(number);
-            self.append.1.push(log);
-            self.append.2.push(clamp(seq));
-            self.append.3.push(body);
+            self.append.batch.push(number);
+            self.append.key.push(log);
+            self.append.seq.push(clamp(seq));
+            self.append.body.push(body);
+        }
+        for event in &batch.events {
+            self.events.batch.push(number);
+            self.events.body.push(event);
+            // Never so high that the next positions would not fit.
+            self.events.above = self.events.above.max(clamp(batch.feed_above).min(i64::MAX / 2));
         }
         for trim in &batch.trim {
             match trim {
                 Trim::Log { log, through } => {
-                    self.trim.0.push(number);
-                    self.trim.1.push(log.as_str());
-                    self.trim.2.push(clamp(*through));
+                    self.trim.batch.push(number);
+                    self.trim.key.push(log.as_str());
+                    self.trim.through.push(clamp(*through));
                 }
-                Trim::Feed { through } => self.trim.3 = self.trim.3.max(Some(clamp(*through))),
+                Trim::Feed { through } => self.trim.feed = self.trim.feed.max(Some(clamp(*through))),
             }
         }
         let places = batch.mend.iter().map(|mend| ((mend.key.as_str(), named(&mend.place)), mend.listed));
         for ((key, (name, rank)), listed) in places.collect::<BTreeMap<_, _>>() {
-            self.mend.0.push(number);
-            self.mend.1.push(key);
-            self.mend.2.push(name);
-            self.mend.3.push(rank);
-            self.mend.4.push(listed);
+            self.mend.batch.push(number);
+            self.mend.key.push(key);
+            self.mend.name.push(name);
+            self.mend.rank.push(rank);
+            self.mend.listed.push(listed);
         }
     }
 
+    /// In the order of the function's parameters.
+    #[rustfmt::skip]
     pub(super) fn values(&self) -> [&(dyn ToSql + Sync); PARAMETERS] {
-        let Self {
-            batches: b, expect: e, delete: d, insert: i, update: u, append: a, events: f, trim: t, mend: m, ..
-        } = self;
+        let Self { batches, expect, delete, insert, update, append, events, trim, mend, .. } = self;
         [
-            &self.store,
-            &self.partitions,
-            &b.0,
-            &b.1,
-            &b.2,
-            &b.3,
-            &e.0,
-            &e.1,
-            &e.2,
-            &d.0,
-            &d.1,
-            &i.0,
-            &i.1,
-            &i.2,
-            &i.3,
-            &u.0,
-            &u.1,
-            &u.2,
-            &u.3,
-            &a.0,
-            &a.1,
-            &a.2,
-            &a.3,
-            &f.0,
-            &f.1,
-            &f.2,
-            &t.0,
-            &t.1,
-            &t.2,
-            &t.3,
-            &m.0,
-            &m.1,
-            &m.2,
-            &m.3,
-            &m.4,
+            &self.store, &self.partitions,
+            &batches.partition, &batches.id, &batches.from, &batches.until,
+            &expect.batch, &expect.key, &expect.version,
+            &delete.batch, &delete.key,
+            &insert.batch, &insert.key, &insert.places, &insert.body,
+            &update.batch, &update.key, &update.places, &update.body,
+            &append.batch, &append.key, &append.seq, &append.body,
+            &events.batch, &events.body, &events.above,
+            &trim.batch, &trim.key, &trim.through, &trim.feed,
+            &mend.batch, &mend.key, &mend.name, &mend.rank, &mend.listed,
         ]
     }
 }

@@ -1,8 +1,8 @@
 //! How records live in a schema of a Postgres database: a group of commits is one call of one generic function.
 //!
 //! Any number of processes may open the same schema. Commits to a partition take its advisory lock inside the call, so
-//! no process holds a lock while it thinks. A few connections write, each for its own partitions; a few read, shared by
-//! all readers; one listens for hints. All heal by themselves when the server comes back.
+//! no process holds a lock while it thinks. One connection writes, since one call for all that waits costs less than several
+//! beside each other; a few read, shared by all readers; one listens for hints. All heal by themselves.
 //!
 //! Through PgBouncer in transaction mode everything works but hints, which need a connection of their own: without them
 //! other processes learn of commits by their own slow looks. It must be 1.21 or newer with `max_prepared_statements` set,
@@ -39,9 +39,6 @@ use tokio::task::JoinHandle;
 use wake::Wakes;
 use writer::Request;
 
-/// How many connections write, each for the partitions of its own.
-const WRITERS: usize = 2;
-
 /// What can be chosen beside the URL.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -71,17 +68,14 @@ pub async fn open(url: &str, options: Options) -> Result<Postgres> {
         written: Mutex::default(),
         home: watch::channel(Home::ByMembership).0,
     });
-    let (mut writers, mut tasks) = (Vec::new(), Vec::new());
-    for _ in 0..WRITERS {
-        let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
-        tasks.push(tokio::spawn(writer::run(Link::new(Arc::clone(&address)), queue, Arc::clone(&shared))));
-        writers.push(requests);
-    }
+    let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
+    let writer = tokio::spawn(writer::run(Link::new(Arc::clone(&address)), queue, Arc::clone(&shared)));
     let (ready, is_ready) = oneshot::channel();
-    tasks.push(tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready)));
+    let listener = tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready));
     // Hints are not needed to go on, so a listener that cannot start is no reason to fail.
     let _ = is_ready.await;
-    Ok(Postgres { shared, writers, readers: Readers::new(&address), stop, tasks: Mutex::new(tasks) })
+    let tasks = Mutex::new(vec![writer, listener]);
+    Ok(Postgres { shared, requests, readers: Readers::new(&address), stop, tasks })
 }
 
 /// The number that a store's advisory locks start with; two stores with the same one only wait for each other.
@@ -94,7 +88,7 @@ fn lock_id(store_id: u128) -> i32 {
 /// A store in a schema of a Postgres database.
 pub struct Postgres {
     shared: Arc<Shared>,
-    writers: Vec<mpsc::Sender<Request>>,
+    requests: mpsc::Sender<Request>,
     readers: Readers,
     stop: watch::Sender<bool>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -139,7 +133,7 @@ impl std::fmt::Debug for Postgres {
 }
 
 impl Drop for Postgres {
-    /// The tasks end on their own: a writer once its queue is empty and nobody can add to it.
+    /// The tasks end on their own: the writer once its queue is empty and nobody can add to it.
     fn drop(&mut self) {
         self.stop.send_replace(true);
     }
@@ -155,7 +149,10 @@ impl Store for Postgres {
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         self.is_open()?;
         let plans = check::plan_all(group, self.shared.meta.partitions)?;
-        writer::submit(&self.writers, plans).await
+        if plans.is_empty() {
+            return Ok(Vec::new());
+        }
+        writer::submit(&self.requests, plans).await
     }
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
@@ -209,10 +206,8 @@ impl Store for Postgres {
 
     async fn close(&self) -> Result<()> {
         self.stop.send_replace(true);
-        for writer in &self.writers {
-            // An error means that the writer has ended already.
-            let _ = writer.send(Request::Close).await;
-        }
+        // An error means that the writer has ended already.
+        let _ = self.requests.send(Request::Close).await;
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             // Callers of a writer that panicked have been told.

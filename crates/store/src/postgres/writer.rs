@@ -1,11 +1,11 @@
-//! How commits reach the server: each writer sends all that wait for it as one call, and gathers the next meanwhile.
+//! How commits reach the server: the writer sends all that wait as one call, and gathers the next meanwhile.
 
 use super::Shared;
 use super::group::{self, Arrays};
 use super::link::Link;
 use crate::check::{self, Plan};
 use crate::cost::Cost;
-use crate::{Error, Key, Outcome, Result, Stats, Trim};
+use crate::{Error, ErrorKind, Key, Outcome, Result, Stats, Trim};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -14,16 +14,13 @@ use tokio::sync::{mpsc, oneshot};
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
 const GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// How many callers' groups may wait for a writer before further callers wait to be taken.
+/// How many callers' groups may wait for the writer before further callers wait to be taken.
 pub(super) const REQUESTS_WAITING_MAX: usize = 4096;
 
-/// What came of one caller's batches, and whether anything was written for it.
-pub(super) type Answer = (Result<Vec<Outcome>>, bool);
-
-/// What a writer is asked to do.
+/// What the writer is asked to do.
 pub(super) enum Request {
     /// Commit these batches, in order, and answer.
-    Commit(Vec<Plan>, oneshot::Sender<Answer>),
+    Commit(Vec<Plan>, oneshot::Sender<Result<Vec<Outcome>>>),
     /// Finish, and take no more.
     Close,
 }
@@ -33,7 +30,7 @@ struct Waiting {
     plans: VecDeque<Plan>,
     outcomes: Vec<Outcome>,
     is_written: bool,
-    reply: oneshot::Sender<Answer>,
+    reply: oneshot::Sender<Result<Vec<Outcome>>>,
 }
 
 /// Batches that go out in one call, each with its caller's place in the queue.
@@ -45,7 +42,7 @@ struct Group {
     is_closed: bool,
 }
 
-/// Serves one writer's requests until the store is closed.
+/// Serves requests until the store is closed.
 pub(super) async fn run(link: Link, mut requests: mpsc::Receiver<Request>, shared: Arc<Shared>) {
     let mut queue: VecDeque<Waiting> = VecDeque::new();
     loop {
@@ -128,7 +125,7 @@ fn moves_feed(plan: &Plan) -> bool {
 
 async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<group::Answer> {
     let plans: Vec<&Plan> = group.members.iter().map(|(_, plan)| plan).collect();
-    let arrays = Arrays::of(shared.lock_id, plans.iter().copied());
+    let arrays = Arrays::of(shared.lock_id, &plans);
     let rows = link.commit(&arrays.values()).await?;
     group::answer(&plans, rows)
 }
@@ -159,14 +156,13 @@ fn answer(queue: &mut VecDeque<Waiting>, group: &Group, result: Result<group::An
             }
         }
     }
-    let failures = &mut failures.into_iter();
-    for waiting in std::mem::take(queue) {
-        match failures.next().flatten() {
-            // A caller that went away has no use for the answer.
-            Some(error) => drop(waiting.reply.send((Err(error), waiting.is_written))),
-            None if waiting.plans.is_empty() => {
-                drop(waiting.reply.send((Ok(waiting.outcomes), waiting.is_written)));
-            }
+    let callers = std::mem::take(queue).into_iter().zip(failures);
+    for (waiting, failure) in callers {
+        // A caller that went away has no use for the answer.
+        match failure {
+            Some(error) if waiting.is_written => drop(waiting.reply.send(Err(error.written()))),
+            Some(error) => drop(waiting.reply.send(Err(error))),
+            None if waiting.plans.is_empty() => drop(waiting.reply.send(Ok(waiting.outcomes))),
             None => queue.push_back(waiting),
         }
     }
@@ -185,37 +181,12 @@ fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
     shared.count(stats);
 }
 
-/// Gives each writer the batches of its partitions and puts the outcomes together again.
-pub(super) async fn submit(writers: &[mpsc::Sender<Request>], plans: Vec<Plan>) -> Result<Vec<Outcome>> {
-    let total = plans.len();
-    let mut parts: Vec<(Vec<usize>, Vec<Plan>)> = writers.iter().map(|_| Default::default()).collect();
-    for (at, plan) in plans.into_iter().enumerate() {
-        let part = &mut parts[usize::from(plan.batch.partition.0) % writers.len()];
-        part.0.push(at);
-        part.1.push(plan);
+/// Turns a caller's batches into a request; the answer comes when they are durable.
+pub(super) async fn submit(requests: &mpsc::Sender<Request>, plans: Vec<Plan>) -> Result<Vec<Outcome>> {
+    let (reply, answer) = oneshot::channel();
+    if requests.send(Request::Commit(plans, reply)).await.is_err() {
+        return Err(check::closed());
     }
-    let mut answers = Vec::new();
-    for (writer, (places, plans)) in writers.iter().zip(parts) {
-        if !plans.is_empty() {
-            let (reply, answer) = oneshot::channel();
-            // A writer that takes no more drops the request, and with it the reply.
-            let _ = writer.send(Request::Commit(plans, reply)).await;
-            answers.push((places, answer));
-        }
-    }
-    let (mut outcomes, mut failure, mut is_written) = (vec![None; total], None, false);
-    for (places, answer) in answers {
-        // A writer answers every request it takes; one that it did not take was not written.
-        let (result, has_written) = answer.await.unwrap_or_else(|_| (Err(check::closed()), false));
-        is_written |= has_written;
-        match result {
-            Ok(part) => places.into_iter().zip(part).for_each(|(at, outcome)| outcomes[at] = Some(outcome)),
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    match failure {
-        Some(error) if is_written => Err(error.written()),
-        Some(error) => Err(error),
-        None => Ok(outcomes.into_iter().flatten().collect()),
-    }
+    // The writer answers every request it takes; without an answer it was ended, and the outcome is unknown.
+    answer.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Closed, "the store was ended: open it again to go on")))
 }
