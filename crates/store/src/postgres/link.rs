@@ -71,6 +71,12 @@ impl Link {
         self.calls.load(Ordering::Relaxed)
     }
 
+    /// Whether there is a connection that nobody is mending.
+    pub(super) fn is_connected(&self) -> bool {
+        let held = self.line.try_lock();
+        held.is_ok_and(|held| held.0.as_ref().is_some_and(|line| !line.client.is_closed()))
+    }
+
     /// Asks something that changes nothing; a lost connection is replaced once.
     pub(super) async fn read(&self, ask: Ask, values: &Values<'_>) -> Result<Vec<Row>> {
         let _counted = Counted::new(&self.calls);

@@ -11,7 +11,7 @@ const CALL: Duration = Duration::from_secs(30);
 /// How long connecting may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 const RECONNECT_FIRST: Duration = Duration::from_millis(20);
-const RECONNECT_MAX: Duration = Duration::from_secs(1);
+const RECONNECT_MAX: Duration = Duration::from_millis(500);
 
 /// What a call answers, or nothing when it took too long.
 pub(super) async fn in_time<F: Future>(call: F) -> Option<F::Output> {

@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::link::{Link, Values};
 use super::statement::Ask;
-use crate::{Result, check};
+use crate::{ErrorKind, Result, check};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
@@ -37,11 +37,19 @@ impl Readers {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Asks on the least busy connection; when that one cannot be made, on one that is there.
     pub(super) async fn read(&self, ask: Ask, values: &Values<'_>) -> Result<Vec<Row>> {
         let _room = self.room.acquire().await.map_err(|_| check::closed())?;
-        match self.links.iter().min_by_key(|link| link.calls()) {
-            Some(link) => link.read(ask, values).await,
-            None => Err(check::closed()),
+        let first =
+            self.links.iter().min_by_key(|link| (link.calls(), !link.is_connected())).ok_or_else(check::closed)?;
+        match first.read(ask, values).await {
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                match self.links.iter().find(|link| link.is_connected()) {
+                    Some(other) => other.read(ask, values).await,
+                    None => Err(error),
+                }
+            }
+            answer => answer,
         }
     }
 
