@@ -33,8 +33,8 @@ pub(super) async fn prepare(client: &mut Client, address: &Address, views: Views
 
 /// Whether there is nothing yet; a schema with other tables is not ours to use.
 async fn is_empty(transaction: &Transaction<'_>, schema: &str) -> Result<bool> {
-    let look = "SELECT count(*), count(*) FILTER (WHERE c.relname = 'meta') FROM pg_class c \
-        JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1";
+    let look = "SELECT count(*), count(*) FILTER (WHERE relname = 'meta') FROM pg_class \
+        WHERE relnamespace = to_regnamespace($1::text)";
     let row = transaction.query_one(look, &[&schema]).await.map_err(fault::reading)?;
     let (all, ours): (i64, i64) = (super::value::column(&row, 0)?, super::value::column(&row, 1)?);
     if all > 0 && ours == 0 { Err(foreign(schema)) } else { Ok(all == 0) }
@@ -43,8 +43,8 @@ async fn is_empty(transaction: &Transaction<'_>, schema: &str) -> Result<bool> {
 async fn create(transaction: &Transaction<'_>, address: &Address) -> Result<()> {
     let (schema, partitions) = (&address.schema, address.partitions.unwrap_or(PARTITIONS_DEFAULT));
     // A role that may not create schemas can still use an empty one that it owns.
-    let found = transaction.query_opt("SELECT FROM pg_namespace WHERE nspname = $1", &[schema]).await;
-    if found.map_err(fault::reading)?.is_none() {
+    let found = transaction.query_one("SELECT to_regnamespace($1::text) IS NULL", &[schema]).await;
+    if super::value::column(&found.map_err(fault::reading)?, 0)? {
         let make = format!("CREATE SCHEMA \"{schema}\"");
         transaction.batch_execute(&make).await.map_err(fault::reading)?;
     }
