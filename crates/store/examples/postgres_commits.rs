@@ -29,14 +29,23 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     for (run, weight) in [Weight::Lean, Weight::Full, Weight::Lean, Weight::Full].into_iter().enumerate() {
         let url = format!("{}?schema=run_{run}&partitions=64", server.url());
-        runtime.block_on(async {
+        let start = server.sql("postgres", "SELECT pg_current_wal_lsn()").expect("the server tells");
+        let commits = runtime.block_on(async {
             let store = Arc::new(postgres::open(&url, Options::default()).await.expect("the store opens"));
-            measure(store, weight, callers, Duration::from_secs(seconds)).await;
+            let commits = measure(store.clone(), weight, callers, Duration::from_secs(seconds)).await;
+            store.close().await.expect("it closes");
+            commits
         });
+        let tell = format!(
+            "SELECT (pg_current_wal_lsn() - '{start}') / {commits}, n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables \
+             WHERE schemaname = 'run_{run}' AND relname = 'records'"
+        );
+        let told = server.sql("postgres", &tell).expect("the server tells");
+        println!("  bytes of WAL for a commit, updates of records, of these on their page: {told}");
     }
 }
 
-async fn measure(store: Arc<dyn Store>, weight: Weight, callers: usize, time: Duration) {
+async fn measure(store: Arc<dyn Store>, weight: Weight, callers: usize, time: Duration) -> u64 {
     let (lives, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let started = Instant::now();
     let mut tasks = Vec::new();
@@ -77,6 +86,7 @@ async fn measure(store: Arc<dyn Store>, weight: Weight, callers: usize, time: Du
         at(99),
         stats.conflicts,
     );
+    stats.batches
 }
 
 async fn live(store: &dyn Store, weight: Weight, caller: usize, life: u64, waits: &mut Vec<Duration>) {

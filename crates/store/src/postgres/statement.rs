@@ -123,3 +123,44 @@ pub(super) fn durability(row: &Row) -> Result<(Durability, String)> {
     let detail = format!("Postgres {version} answers, and every commit is synced and confirmed by a standby");
     Ok((Durability::Replicated, detail))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::{Options, address, link, open};
+
+    /// How Postgres would do it once it knows nothing but the statement, which is how it does it after a few calls.
+    async fn plan(client: &Client, ask: Ask, values: &str) -> String {
+        let prepare = format!("DEALLOCATE ALL; PREPARE asked AS {}", text(ask, "plans"));
+        client.batch_execute(&prepare).await.unwrap();
+        let rows = client.query(&format!("EXPLAIN EXECUTE asked({values})"), &[]).await.unwrap();
+        rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+    }
+
+    /// A read must seek to its start even when the tables were empty as its plan was made, or paging takes quadratic time.
+    #[tokio::test]
+    async fn reads_seek_to_their_start() {
+        let server = onward_servers::postgres::Postgres::start(&[]).unwrap();
+        let url = format!("{}?schema=plans", server.url());
+        let _store = open(&url, Options::default()).await.unwrap();
+        let client = link::connect(&address::parse(&url).unwrap()).await.unwrap();
+        client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
+        for (ask, values, seek) in [
+            (Ask::Load, "'{k}'", "(key = ANY"),
+            (Ask::Ascending, "'n', 1, 'k', 2, NULL, 3", "(ROW(rank, key) > ROW($2, $3))"),
+            (Ask::Descending, "'n', 1, 'k', 2, '{1}', 3", "(ROW(rank, key) < ROW($2, $3))"),
+            (Ask::Count, "'n', NULL, 3", "(name = $1)"),
+            (Ask::Log, "'k', 1, 2", "(seq > $2)"),
+            (Ask::Heads, "4", "(partition = p.p)"),
+            (Ask::Events, "'{1}', '{1}', '{1}'", "(\"position\" > c.after)"),
+            (Ask::AuditRecords, "'k', 1", "(key > $1)"),
+            (Ask::AuditRows, "'n', 1, 'k', 2", "(ROW(name, rank, key) > ROW($1, $2, $3))"),
+        ] {
+            let plan = plan(&client, ask, values).await;
+            assert!(plan.contains("Index Cond: ") && plan.contains(seek), "{ask:?}\n{plan}");
+            assert!(!plan.contains("Seq Scan"), "{ask:?}\n{plan}");
+            let sorts = plan.matches("Sort Key").count();
+            assert!(sorts == 0 || matches!(ask, Ask::Log), "{ask:?}\n{plan}");
+        }
+    }
+}

@@ -23,9 +23,10 @@ const MERGED_OVER: Duration = Duration::from_millis(5);
 const LOOKED_EVERY: Duration = Duration::from_secs(1);
 /// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
 const HINTS_KEPT: usize = 1024;
-/// The most topics of one partition that are told; beyond it the hint names the partition only.
-const TOPICS_MAX: usize = 64;
-/// Postgres takes less than 8000 bytes at a time.
+/// The most topics of one partition that are told, and how long one may be; beyond it the hint names the partition only.
+const TOPICS_MAX: usize = 16;
+const TOPIC_BYTES_MAX: usize = 256;
+/// Postgres takes less than 8000 bytes at a time; one partition's topics always fit.
 const PAYLOAD_BYTES_MAX: usize = 7000;
 /// The second number of the advisory lock that listeners share; partitions have lower ones.
 const PRESENCE: i32 = i32::MAX;
@@ -38,8 +39,8 @@ const OTHERS: &str = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oi
 
 /// What was committed here and heard from elsewhere.
 pub(super) struct Wakes {
-    /// For each partition its topics; empty when there are too many or none.
-    untold: Mutex<BTreeMap<u16, BTreeSet<String>>>,
+    /// For each partition with commits their topics, or nothing when there are too many to tell.
+    untold: Mutex<BTreeMap<u16, Option<BTreeSet<String>>>>,
     bell: Notify,
     hints: broadcast::Sender<Wake>,
     others: AtomicBool,
@@ -60,9 +61,15 @@ impl Wakes {
     /// Remembers that a batch was committed.
     pub(super) fn committed(&self, batch: &Batch) {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        let topics = untold.entry(batch.partition.0).or_default();
-        let is_plain = |topic: &String| topic.len() < PAYLOAD_BYTES_MAX && !topic.contains(char::is_control);
-        topics.extend(batch.wake.iter().filter(|topic| is_plain(topic)).take(TOPICS_MAX + 1).cloned());
+        let told = untold.entry(batch.partition.0).or_insert_with(|| Some(BTreeSet::new()));
+        let is_plain = |topic: &String| topic.len() < TOPIC_BYTES_MAX && !topic.contains(char::is_control);
+        if let Some(topics) = told {
+            if topics.len() + batch.wake.len() <= TOPICS_MAX && batch.wake.iter().all(is_plain) {
+                topics.extend(batch.wake.iter().cloned());
+            } else {
+                *told = None;
+            }
+        }
         drop(untold);
         self.bell.notify_one();
     }
@@ -90,13 +97,8 @@ impl Wakes {
         let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
         let mut payloads = vec![String::new()];
         for (partition, topics) in untold {
-            let mut line = format!("{partition}");
-            if topics.len() <= TOPICS_MAX {
-                topics.iter().for_each(|topic| line.extend(["\t", topic]));
-            }
-            if line.len() > PAYLOAD_BYTES_MAX {
-                line = format!("{partition}");
-            }
+            let mut line = partition.to_string();
+            topics.iter().flatten().for_each(|topic| line.extend(["\t", topic]));
             match payloads.last_mut() {
                 Some(last) if last.len() + line.len() < PAYLOAD_BYTES_MAX => last.extend([line.as_str(), "\n"]),
                 _ => payloads.push(line + "\n"),
