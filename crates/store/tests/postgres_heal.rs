@@ -51,18 +51,23 @@ fn number(record: Option<&Record>) -> u64 {
     record.map_or(0, |record| std::str::from_utf8(&record.body).expect("text").parse().expect("a number"))
 }
 
-/// How many commits were acknowledged so far.
-type Progress = watch::Sender<u64>;
+/// How many commits were acknowledged so far; it ends with the last caller.
+type Progress = watch::Receiver<u64>;
 
 /// Waits, outside of the runtime's own threads, until some further commits were acknowledged.
-fn wait_for_more(progress: &Progress) {
+fn wait_for_more(progress: &mut Progress) {
     let goal = *progress.borrow() + 100;
-    let wait = async { progress.subscribe().wait_for(|done| *done >= goal).await.map(|_| ()) };
-    tokio::runtime::Handle::current().block_on(wait).expect("somebody commits");
+    let wait = async { progress.wait_for(|done| *done >= goal).await.map(|_| ()) };
+    tokio::runtime::Handle::current().block_on(wait).expect("callers go on");
 }
 
 /// Counts one record up until told to stop, and holds every answer against what is there afterwards.
-async fn count_up(store: Arc<dyn Store>, caller: u16, stop: Arc<AtomicBool>, progress: Arc<Progress>) -> (u64, u64) {
+async fn count_up(
+    store: Arc<dyn Store>,
+    caller: u16,
+    stop: Arc<AtomicBool>,
+    progress: Arc<watch::Sender<u64>>,
+) -> (u64, u64) {
     let (partition, name) = (Partition(caller % 8), Key::new(format!("counter/{caller}")));
     let (mut acknowledged, mut failures) = (0, 0);
     let mut now = load(&*store, partition, &name).await;
@@ -94,12 +99,17 @@ async fn count_up(store: Arc<dyn Store>, caller: u16, stop: Arc<AtomicBool>, pro
 /// Runs callers while `disturb` disturbs the server, then checks everything that they were told.
 async fn under_load<T: Send + 'static>(
     store: &Arc<dyn Store>,
-    disturb: impl FnOnce(&Progress) -> T + Send + 'static,
+    disturb: impl FnOnce(&mut Progress) -> T + Send + 'static,
 ) -> T {
-    let (stop, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(watch::channel(0).0));
-    let counting = |caller| tokio::spawn(count_up(Arc::clone(store), caller, Arc::clone(&stop), Arc::clone(&progress)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (acknowledged, mut progress) = watch::channel(0);
+    let acknowledged = Arc::new(acknowledged);
+    let counting =
+        |caller| tokio::spawn(count_up(Arc::clone(store), caller, Arc::clone(&stop), Arc::clone(&acknowledged)));
     let callers: Vec<_> = (0..CALLERS).map(counting).collect();
-    let left = tokio::task::spawn_blocking(move || disturb(&progress)).await.expect("the disturbance does not panic");
+    drop(acknowledged);
+    let left =
+        tokio::task::spawn_blocking(move || disturb(&mut progress)).await.expect("the disturbance does not panic");
     stop.store(true, Ordering::Release);
     let (mut total, mut failed) = (0, 0);
     for (caller, counted) in (0..CALLERS).zip(callers) {
@@ -214,6 +224,36 @@ async fn a_server_without_room_for_connections_is_waited_for() {
         tokio::task::yield_now().await;
     }
     assert_eq!(number(load(&*second, Partition(0), &name).await.as_ref()), 2);
+}
+
+/// Settings are looked at when a connection is made, but they can change later.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_committed_while_commits_could_be_lost() {
+    let server = Postgres::start(&[]).expect("Postgres starts");
+    let store = open(&server, "careless").await;
+    let set = |value: &str| {
+        server.sql("postgres", &format!("ALTER SYSTEM SET synchronous_commit = {value}")).expect("it is set");
+        server.sql("postgres", "SELECT pg_reload_conf()").expect("it is read");
+    };
+    let mut round = 0;
+    let mut commit = async || {
+        round += 1;
+        store.commit(vec![putting(Partition(0), &Key::new(format!("k{round}")), None, 1)]).await
+    };
+    commit().await.expect("the store takes it");
+    set("off");
+    // The server passes a setting on when it gets to it.
+    let error = loop {
+        if let Err(error) = commit().await {
+            break error;
+        }
+    };
+    assert!(error.kind() == ErrorKind::Unsuitable && error.is_unwritten(), "{error}");
+    assert!(error.to_string().contains("turn both on"), "{error}");
+    set("on");
+    while commit().await.is_err() {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Different partitions have different locks, so only the table itself can tell.

@@ -46,6 +46,11 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'commits need the isolation level read committed' USING ERRCODE = 'feature_not_supported';
   END IF;
+  -- Settings can change under an open connection.
+  IF current_setting('synchronous_commit') = 'off' OR current_setting('fsync') = 'off' THEN
+    RAISE EXCEPTION 'it runs with synchronous_commit=off or fsync=off, so a crash loses commits: turn both on'
+      USING ERRCODE = 'feature_not_supported';
+  END IF;
   FOREACH v_partition IN ARRAY partitions LOOP
     PERFORM pg_advisory_xact_lock(store, v_partition);
   END LOOP;
