@@ -2,6 +2,7 @@
 //!
 //! A missing program is an error that says how to install it: a test that needs a server never passes without one.
 
+pub mod postgres;
 mod process;
 
 pub use process::{Process, Signal, free_port, program};

@@ -5,7 +5,7 @@ use crate::{Batch, Error, ErrorKind, Key, Partition, Place, Record, Result, Trim
 
 /// A batch that keeps the contract, with the place of each written key among its expectations.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "sqlite"), allow(dead_code))] // The reference store looks its records up by key.
+#[cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code))] // The reference store looks its records up by key.
 pub(crate) struct Plan {
     pub(crate) batch: Batch,
     /// For each record to put, the index of its key in `expect`.

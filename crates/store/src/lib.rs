@@ -32,6 +32,8 @@ mod record;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -1,0 +1,140 @@
+//! How the feeds of all partitions are read as one, and what a cursor over them holds.
+//!
+//! A partition's positions are given under its lock and are dense, and its newest event is never trimmed. So whoever
+//! sees a position sees all below it, and a hole behind a cursor is exactly what was trimmed or left out by raising
+//! positions. A cursor holds the partition to start with and a position for each partition that has one.
+
+use super::readers::Readers;
+use super::statement::Ask;
+use super::value::{clamp, column, partition};
+use crate::{Cursor, Event, FeedPage, Partition, Result, check};
+use bytes::Bytes;
+use std::fmt::Write as _;
+
+/// Where a reader stands.
+struct Place {
+    /// The partition that is read first, so that a busy one cannot keep the others waiting.
+    first: usize,
+    /// The last position read of each partition.
+    positions: Vec<u64>,
+}
+
+impl Place {
+    /// Reads text of the form `first` or `first;partition=position,…`, numbers in hexadecimal.
+    fn parse(cursor: &Cursor, partitions: u16) -> Result<Self> {
+        let text = cursor.as_str();
+        let mut place = Self { first: 0, positions: vec![0; usize::from(partitions)] };
+        if text.is_empty() {
+            return Ok(place);
+        }
+        place.read(text).ok_or_else(|| check::foreign_cursor(text))?;
+        Ok(place)
+    }
+
+    fn read(&mut self, text: &str) -> Option<()> {
+        let (first, pairs) = text.split_once(';')?;
+        self.first = usize::from_str_radix(first, 16).ok().filter(|first| *first < self.positions.len())?;
+        for pair in pairs.split(',').filter(|pair| !pair.is_empty()) {
+            let (at, position) = pair.split_once('=')?;
+            let at = usize::from_str_radix(at, 16).ok()?;
+            *self.positions.get_mut(at)? = u64::from_str_radix(position, 16).ok()?;
+        }
+        Some(())
+    }
+
+    fn cursor(&self) -> Cursor {
+        let mut text = format!("{:x};", self.first);
+        for (at, position) in self.positions.iter().enumerate().filter(|(_, position)| **position > 0) {
+            let _ = write!(text, "{at:x}={position:x},");
+        }
+        Cursor::from_text(text)
+    }
+
+    /// All partitions, from the first on.
+    fn order(&self) -> impl Iterator<Item = usize> + use<> {
+        let (first, count) = (self.first, self.positions.len());
+        (0..count).map(move |at| (first + at) % count)
+    }
+}
+
+/// Events of all partitions behind a cursor.
+pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partitions: u16) -> Result<FeedPage> {
+    let mut place = Place::parse(after, partitions)?;
+    let newest = heads(readers, partitions).await?;
+    let mut gap = false;
+    for (position, newest) in place.positions.iter_mut().zip(&newest) {
+        // A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back.
+        gap |= *position > *newest;
+        *position = (*position).min(*newest);
+    }
+    let rows = events(readers, &place, &newest, limit).await?;
+    let mut page = Vec::with_capacity(rows.len());
+    for (at, position, body) in rows {
+        let last = std::mem::replace(&mut place.positions[at], position);
+        gap |= position != last + 1;
+        place.first = at;
+        let whose = Partition(u16::try_from(at).unwrap_or(u16::MAX));
+        page.push(Event { partition: whose, position, body, cursor: place.cursor() });
+    }
+    if !page.is_empty() {
+        place.first = (place.first + 1) % place.positions.len();
+    }
+    Ok(FeedPage { events: page, cursor: place.cursor(), gap })
+}
+
+/// The newest position of each partition; 0 when it has none.
+async fn heads(readers: &Readers, partitions: u16) -> Result<Vec<u64>> {
+    let mut newest = vec![0; usize::from(partitions)];
+    for row in readers.read(Ask::Heads, &[&i32::from(partitions)]).await? {
+        let position: Option<i64> = column(&row, 1)?;
+        newest[usize::from(partition(&row, 0)?.0)] = position.unwrap_or(0).unsigned_abs();
+    }
+    Ok(newest)
+}
+
+/// At most as many events as asked, from as many partitions as that takes, in the order of the place.
+async fn events(readers: &Readers, place: &Place, newest: &[u64], limit: usize) -> Result<Vec<(usize, u64, Bytes)>> {
+    let (mut partitions, mut afters, mut most) = (Vec::new(), Vec::new(), Vec::new());
+    let mut left = limit as u64;
+    for at in place.order() {
+        let after = place.positions[at];
+        // No partition has more events than positions, so what is asked for never exceeds the limit.
+        let wanted = (newest[at] - after).min(left);
+        if wanted > 0 {
+            partitions.push(i32::try_from(at).unwrap_or(i32::MAX));
+            afters.push(clamp(after));
+            most.push(clamp(wanted));
+            left -= wanted;
+        }
+    }
+    if partitions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for row in readers.read(Ask::Events, &[&partitions, &afters, &most]).await? {
+        let position: i64 = column(&row, 1)?;
+        let body = Bytes::copy_from_slice(column(&row, 2)?);
+        found.push((usize::from(partition(&row, 0)?.0), position.unsigned_abs(), body));
+    }
+    let turn = |at: usize| (at + place.positions.len() - place.first) % place.positions.len();
+    found.sort_by_key(|(at, position, _)| (turn(*at), *position));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_its_text() {
+        for text in ["0;", "3;", "0;0=1,3=ffffffffffffffff,", "2;1=a,"] {
+            let place = Place::parse(&Cursor::from_text(text), 4).unwrap();
+            assert_eq!(place.cursor().as_str(), text);
+        }
+        let start = Place::parse(&Cursor::start(), 4).unwrap();
+        assert_eq!((start.first, start.positions), (0, vec![0; 4]));
+        for text in ["12", "4;", "0;4=1", "0;1", "x;", "0;1=g", "not a cursor"] {
+            assert!(Place::parse(&Cursor::from_text(text), 4).is_err(), "{text}");
+        }
+    }
+}

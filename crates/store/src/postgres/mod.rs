@@ -1,0 +1,219 @@
+//! How records live in a schema of a Postgres database: a group of commits is one call of one generic function.
+//!
+//! Any number of processes may open the same schema. Commits to a partition take its advisory lock inside the call, so
+//! no process holds a lock while it thinks. One connection writes, since one call for all that waits costs less than several
+//! beside each other; a few read, shared by all readers; one listens for hints. All heal by themselves.
+//!
+//! Through PgBouncer in transaction mode everything works but hints, which need a connection of their own: without them
+//! other processes learn of commits by their own slow looks. It must be 1.21 or newer with `max_prepared_statements` set,
+//! and have `ignore_startup_parameters = options`.
+
+mod address;
+mod audit;
+mod fault;
+mod feed;
+mod group;
+mod link;
+mod pause;
+mod query;
+mod readers;
+mod schema;
+mod statement;
+mod tls;
+mod value;
+mod wake;
+mod writer;
+
+use crate::{
+    AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
+    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+};
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use link::Link;
+use readers::Readers;
+use statement::Ask;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use wake::Wakes;
+use writer::Request;
+
+/// What can be chosen beside the URL.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Views for SQL users, name and query, created when they are missing or different. A query may name the tables
+    /// without their schema, and read a body with `body_json(body)` and a rank with `rank_of(rank)`.
+    pub views: &'static [(&'static str, &'static str)],
+}
+
+/// Opens the store in a schema, which is made when it does not exist:
+/// `postgres://user:password@host:port/database?schema=onward&partitions=64&sslmode=prefer`.
+///
+/// `partitions` is fixed for ever once the store is made; left out, it is what the store has, or 64. `sslmode` is
+/// `disable`, `prefer`, `require` (encrypted, whoever answers) or `verify-full` (with `sslrootcert`, a file of
+/// authorities, or else the system's).
+///
+/// Refuses, without changing anything, a schema of another program or of a newer version, a server that is too old, is a
+/// standby or would lose commits, and a role that may not write.
+pub async fn open(url: &str, options: Options) -> Result<Postgres> {
+    let address = Arc::new(address::parse(url)?);
+    let mut client = link::connect(&address).await?;
+    let meta = schema::prepare(&mut client, &address, options.views).await?;
+    let (stop, stopping) = watch::channel(false);
+    let shared = Arc::new(Shared {
+        meta,
+        lock_id: lock_id(meta.store_id),
+        wakes: Wakes::new(),
+        written: Mutex::default(),
+        home: watch::channel(Home::ByMembership).0,
+    });
+    let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
+    let writer = tokio::spawn(writer::run(Link::new(Arc::clone(&address)), queue, Arc::clone(&shared)));
+    let (ready, is_ready) = oneshot::channel();
+    let listener = tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready));
+    // Hints are not needed to go on, so a listener that cannot start is no reason to fail.
+    let _ = is_ready.await;
+    let tasks = Mutex::new(vec![writer, listener]);
+    Ok(Postgres { shared, requests, readers: Readers::new(&address), stop, tasks })
+}
+
+/// The number that a store's advisory locks start with; two stores with the same one only wait for each other.
+#[allow(clippy::cast_possible_truncation)] // All parts of the id are folded into what is kept.
+fn lock_id(store_id: u128) -> i32 {
+    let folded = (store_id >> 64) as u64 ^ store_id as u64;
+    ((folded >> 32) as u32 ^ folded as u32).cast_signed()
+}
+
+/// A store in a schema of a Postgres database.
+pub struct Postgres {
+    shared: Arc<Shared>,
+    requests: mpsc::Sender<Request>,
+    readers: Readers,
+    stop: watch::Sender<bool>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the tasks of one store share.
+struct Shared {
+    meta: Meta,
+    lock_id: i32,
+    wakes: Wakes,
+    written: Mutex<Stats>,
+    home: watch::Sender<Home>,
+}
+
+impl Shared {
+    fn count(&self, group: Stats) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.groups += group.groups;
+        written.batches += group.batches;
+        written.conflicts += group.conflicts;
+        written.rows += group.rows;
+        written.bytes += group.bytes;
+    }
+}
+
+impl Postgres {
+    fn is_open(&self) -> Result<()> {
+        if *self.stop.borrow() { Err(check::closed()) } else { Ok(()) }
+    }
+
+    fn reading(&self) -> Result<&Readers> {
+        self.is_open()?;
+        self.readers.count();
+        Ok(&self.readers)
+    }
+}
+
+impl std::fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Postgres").field("meta", &self.shared.meta).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Postgres {
+    /// The tasks end on their own: the writer once its queue is empty and nobody can add to it.
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+#[async_trait]
+impl Store for Postgres {
+    async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        check::load(partition, keys, self.shared.meta.partitions)?;
+        query::load(self.reading()?, partition, keys).await
+    }
+
+    async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        self.is_open()?;
+        let plans = check::plan_all(group, self.shared.meta.partitions)?;
+        if plans.is_empty() {
+            return Ok(Vec::new());
+        }
+        writer::submit(&self.requests, plans).await
+    }
+
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        query::scan(self.reading()?, index, partitions, &range, limit).await
+    }
+
+    async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        query::count(self.reading()?, index, partitions, cap).await
+    }
+
+    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        query::due(self.reading()?, partitions, from, until, limit).await
+    }
+
+    async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        check::partition_exists(partition, self.shared.meta.partitions)?;
+        query::read_log(self.reading()?, partition, log, after, limit).await
+    }
+
+    async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        feed::read(self.reading()?, after, limit, self.shared.meta.partitions).await
+    }
+
+    async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
+        audit::page(self.reading()?, from, limit).await
+    }
+
+    fn watch(&self) -> BoxStream<'static, Wake> {
+        self.shared.wakes.watch(self.stop.subscribe())
+    }
+
+    fn home(&self) -> watch::Receiver<Home> {
+        self.shared.home.subscribe()
+    }
+
+    fn meta(&self) -> Meta {
+        self.shared.meta
+    }
+
+    async fn health(&self) -> Result<Health> {
+        let rows = self.reading()?.read(Ask::Settings, &[]).await?;
+        let row = rows.first().ok_or_else(|| fault::corrupt("the settings are not told"))?;
+        let (durability, detail) = statement::durability(row)?;
+        Ok(Health { durability, detail })
+    }
+
+    fn stats(&self) -> Stats {
+        let written = *self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
+        Stats { reads: self.readers.reads(), ..written }
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.stop.send_replace(true);
+        // An error means that the writer has ended already.
+        let _ = self.requests.send(Request::Close).await;
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            // Callers of a writer that panicked have been told.
+            let _ = task.await;
+        }
+        self.readers.close().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! How ranks, versions and places are written in columns, and read back exactly.
+
+use super::fault::corrupt;
+use crate::{Entry, IndexName, Key, Millis, Partition, Place, Record, Result, Version};
+use bytes::Bytes;
+use std::fmt::Write as _;
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+/// The name that the rows of due times have; no index can have it.
+pub(super) const DUE: &str = "";
+
+const SIGN: u64 = 1 << 63;
+
+/// A rank as a signed integer with the same order.
+#[allow(clippy::cast_possible_wrap)]
+pub(super) fn rank_to_sql(rank: u64) -> i64 {
+    (rank ^ SIGN) as i64
+}
+
+/// The rank that was written.
+#[allow(clippy::cast_sign_loss)]
+pub(super) fn rank_from_sql(rank: i64) -> u64 {
+    (rank as u64) ^ SIGN
+}
+
+/// A number that is never beyond what a column can hold.
+pub(super) fn clamp(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn version_to_sql(version: Version) -> Uuid {
+    Uuid::from_u128(version.0)
+}
+
+/// The name and rank under which a place is a row.
+pub(super) fn named(place: &Place) -> (&str, i64) {
+    match place {
+        Place::Index(entry) => (entry.name.as_str(), rank_to_sql(entry.rank)),
+        Place::Due(due) => (DUE, rank_to_sql(*due)),
+    }
+}
+
+/// The place of a row.
+pub(super) fn place(name: &str, rank: i64) -> Place {
+    match name {
+        DUE => Place::Due(rank_from_sql(rank)),
+        name => Place::Index(Entry { name: IndexName::new(name), rank: rank_from_sql(rank) }),
+    }
+}
+
+/// A record's places as lines of `rank name`, its due time last; names have no control characters.
+pub(super) fn places_to_text(entries: &[Entry], due: Option<Millis>) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let _ = writeln!(text, "{} {}", rank_to_sql(entry.rank), entry.name.as_str());
+    }
+    if let Some(due) = due {
+        let _ = writeln!(text, "{} {DUE}", rank_to_sql(due));
+    }
+    text.pop();
+    text
+}
+
+/// The place that a line names.
+pub(super) fn place_of_line(line: &str) -> Result<Place> {
+    let parts = line.split_once(' ').and_then(|(rank, name)| Some((name, rank.parse().ok()?)));
+    parts.map(|(name, rank)| place(name, rank)).ok_or_else(|| corrupt("a record's places do not parse"))
+}
+
+/// The entries and the due time, as their owner wrote them.
+pub(super) fn places_from_text(text: &str) -> Result<(Vec<Entry>, Option<Millis>)> {
+    let (mut entries, mut due) = (Vec::new(), None);
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        match place_of_line(line)? {
+            Place::Index(entry) => entries.push(entry),
+            Place::Due(at) => due = Some(at),
+        }
+    }
+    Ok((entries, due))
+}
+
+/// One column, which must have the type that the schema gives it.
+pub(super) fn column<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T> {
+    row.try_get(at).map_err(|error| corrupt("a row does not have the expected columns").with_source(error))
+}
+
+/// The partition of a column.
+pub(super) fn partition(row: &Row, at: usize) -> Result<Partition> {
+    let number: i32 = column(row, at)?;
+    u16::try_from(number).map(Partition).map_err(|_| corrupt("a partition is out of range"))
+}
+
+/// A record from the columns version, places and body, which stand side by side.
+pub(super) fn record(row: &Row, first: usize, key: Key) -> Result<Record> {
+    let (entries, due) = places_from_text(column(row, first + 1)?)?;
+    let version: Uuid = column(row, first)?;
+    let body = Bytes::copy_from_slice(column(row, first + 2)?);
+    Ok(Record { key, version: Version(version.as_u128()), body, entries, due })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_keep_their_order() {
+        let ranks = [0, 1, SIGN - 1, SIGN, SIGN + 1, u64::MAX];
+        for pair in ranks.windows(2) {
+            assert!(rank_to_sql(pair[0]) < rank_to_sql(pair[1]), "{pair:?}");
+        }
+        for rank in ranks {
+            assert_eq!(rank_from_sql(rank_to_sql(rank)), rank);
+        }
+    }
+
+    #[test]
+    fn places_survive_their_text() {
+        let entries = vec![
+            Entry { name: IndexName::new("a b/c d"), rank: u64::MAX },
+            Entry { name: IndexName::new(" leading and trailing "), rank: 0 },
+            Entry { name: IndexName::new("ä\u{85}\u{2028}"), rank: 7 },
+        ];
+        for due in [None, Some(0), Some(u64::MAX)] {
+            let text = places_to_text(&entries, due);
+            assert_eq!(places_from_text(&text).unwrap(), (entries.clone(), due));
+            assert_eq!(places_from_text(&places_to_text(&[], due)).unwrap(), (vec![], due));
+        }
+        assert!(places_from_text("no rank").is_err());
+    }
+}

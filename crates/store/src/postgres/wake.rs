@@ -1,0 +1,232 @@
+//! How processes tell each other that something was committed: NOTIFY on a connection of its own, after the commit.
+//!
+//! Hints are merged over a few milliseconds and sent only while another process listens, since a commit that notifies
+//! takes a lock of the whole database. Every listener holds a shared advisory lock for as long as it lives, which the
+//! server drops when the process or its connection ends; a newcomer also says hello with an empty hint. Who believes to be
+//! alone looks for such locks at most once a second, and only when there is something to tell.
+
+use super::Shared;
+use super::address::Address;
+use super::link::{self, Driver};
+use super::pause::{self, Pause};
+use crate::{Batch, Partition, Result, Wake};
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, broadcast, watch};
+use tokio_postgres::{AsyncMessage, Client};
+
+const MERGED_OVER: Duration = Duration::from_millis(5);
+const LOOKED_EVERY: Duration = Duration::from_secs(1);
+/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+const HINTS_KEPT: usize = 1024;
+/// The most topics of one partition that are told, and how long one may be; beyond it the hint names the partition only.
+const TOPICS_MAX: usize = 16;
+const TOPIC_BYTES_MAX: usize = 256;
+/// Postgres takes less than 8000 bytes at a time; one partition's topics always fit.
+const PAYLOAD_BYTES_MAX: usize = 7000;
+/// The second number of the advisory lock that listeners share; partitions have lower ones.
+const PRESENCE: i32 = i32::MAX;
+
+const LISTEN: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared($1, $2)";
+const TELL: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload";
+const OTHERS: &str = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database \
+    WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted \
+    AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid <> pg_backend_pid()";
+
+/// What was committed here and heard from elsewhere.
+pub(super) struct Wakes {
+    /// For each partition with commits their topics, or nothing when there are too many to tell.
+    untold: Mutex<BTreeMap<u16, Option<BTreeSet<String>>>>,
+    bell: Notify,
+    hints: broadcast::Sender<Wake>,
+    others: AtomicBool,
+    hello: Notify,
+}
+
+impl Wakes {
+    pub(super) fn new() -> Self {
+        Self {
+            untold: Mutex::default(),
+            bell: Notify::new(),
+            hints: broadcast::channel(HINTS_KEPT).0,
+            others: AtomicBool::new(false),
+            hello: Notify::new(),
+        }
+    }
+
+    /// Remembers that a batch was committed.
+    pub(super) fn committed(&self, batch: &Batch) {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = untold.entry(batch.partition.0).or_insert_with(|| Some(BTreeSet::new()));
+        let is_plain = |topic: &String| topic.len() < TOPIC_BYTES_MAX && !topic.contains(char::is_control);
+        if let Some(topics) = told {
+            if topics.len() + batch.wake.len() <= TOPICS_MAX && batch.wake.iter().all(is_plain) {
+                topics.extend(batch.wake.iter().cloned());
+            } else {
+                *told = None;
+            }
+        }
+        drop(untold);
+        self.bell.notify_one();
+    }
+
+    /// Hints from other processes until the store is closed.
+    pub(super) fn watch(&self, stop: watch::Receiver<bool>) -> BoxStream<'static, Wake> {
+        let hints = self.hints.subscribe();
+        let next = |(mut hints, mut stop): (broadcast::Receiver<Wake>, watch::Receiver<bool>)| async move {
+            let hint = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return None,
+                hint = hints.recv() => hint,
+            };
+            match hint {
+                Ok(wake) => Some((wake, (hints, stop))),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some((nowhere(), (hints, stop))),
+                Err(broadcast::error::RecvError::Closed) => None,
+            }
+        };
+        stream::unfold((hints, stop), next).boxed()
+    }
+
+    /// Takes what is untold, as payloads of a bounded size: lines of a partition and its topics.
+    fn payloads(&self) -> Vec<String> {
+        let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut payloads = vec![String::new()];
+        for (partition, topics) in untold {
+            let mut line = partition.to_string();
+            topics.iter().flatten().for_each(|topic| line.extend(["\t", topic]));
+            match payloads.last_mut() {
+                Some(last) if last.len() + line.len() < PAYLOAD_BYTES_MAX => last.extend([line.as_str(), "\n"]),
+                _ => payloads.push(line + "\n"),
+            }
+        }
+        payloads
+    }
+
+    fn hear(&self, payload: &str) {
+        self.others.store(true, Ordering::Release);
+        self.hello.notify_one();
+        for line in payload.lines() {
+            let mut parts = line.split('\t');
+            let partition = parts.next().and_then(|number| number.parse().ok()).map(Partition);
+            // Nobody may be listening.
+            let _ = self.hints.send(Wake { partition, topics: parts.map(str::to_owned).collect() });
+        }
+    }
+}
+
+fn nowhere() -> Wake {
+    Wake { partition: None, topics: Vec::new() }
+}
+
+/// The channel of a store.
+fn channel(shared: &Shared) -> String {
+    format!("onward_{:032x}", shared.meta.store_id)
+}
+
+/// Listens and tells until the store is closed, and connects again whenever the connection is lost.
+pub(super) async fn run(
+    address: Arc<Address>,
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+    ready: tokio::sync::oneshot::Sender<()>,
+) {
+    let mut pause = Pause::default();
+    let mut ready = Some(ready);
+    loop {
+        let serving = async {
+            let (client, lost) = listen(&address, &shared).await?;
+            if ready.take().is_none_or(|ready| ready.send(()).is_err()) {
+                // What was told meanwhile is lost, so everybody looks around.
+                let _ = shared.wakes.hints.send(nowhere());
+            }
+            pause.worked();
+            tell(&client, lost, &shared).await
+        };
+        let result = tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => return,
+            result = serving => result,
+        };
+        if let Err(error) = result {
+            tracing::debug!(%error, "hints from other processes are interrupted");
+        }
+        drop(ready.take());
+        pause.failed();
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = pause::rest(pause.left()) => {}
+        }
+    }
+}
+
+/// Connects, shows itself, and greets the others.
+async fn listen(address: &Address, shared: &Arc<Shared>) -> Result<(Client, Arc<Notify>)> {
+    let (client, driver) = link::dial(address).await?;
+    let (own, lost) = (Arc::new(std::sync::OnceLock::new()), Arc::new(Notify::new()));
+    tokio::spawn(drive(driver, Arc::clone(&own), Arc::clone(&lost), Arc::clone(shared)));
+    let channel = channel(shared);
+    let setting_up = async {
+        let row = client.query_one(LISTEN, &[&shared.lock_id, &PRESENCE]).await?;
+        let _ = own.set(row.try_get::<_, i32>(0)?);
+        // A hint needs no disk.
+        client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {channel}; NOTIFY {channel}")).await
+    };
+    let set_up = pause::in_time(setting_up).await.ok_or_else(super::fault::silent)?;
+    set_up.map_err(super::fault::reading)?;
+    Ok((client, lost))
+}
+
+/// Keeps the connection going and passes on what comes from other processes.
+async fn drive(mut driver: Driver, own: Arc<std::sync::OnceLock<i32>>, lost: Arc<Notify>, shared: Arc<Shared>) {
+    let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
+    while let Some(Ok(message)) = messages.next().await {
+        if let AsyncMessage::Notification(hint) = message
+            && own.get() != Some(&hint.process_id())
+        {
+            shared.wakes.hear(hint.payload());
+        }
+    }
+    lost.notify_one();
+}
+
+/// Sends what was committed here, for as long as the connection holds.
+async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()> {
+    let (wakes, channel) = (&shared.wakes, channel(shared));
+    let mut looked = Pause::default();
+    loop {
+        tokio::select! {
+            biased;
+            () = lost.notified() => return Ok(()),
+            () = wakes.bell.notified() => pause::rest(MERGED_OVER).await,
+        }
+        if !wakes.others.load(Ordering::Acquire) {
+            tokio::select! {
+                biased;
+                () = lost.notified() => return Ok(()),
+                () = wakes.hello.notified() => {}
+                () = pause::rest(looked.left()) => {}
+            }
+        }
+        let telling = async {
+            if looked.is_over() {
+                looked.wait(LOOKED_EVERY);
+                let values: [i64; 2] = [i64::from(shared.lock_id.cast_unsigned()), i64::from(PRESENCE)];
+                let row = client.query_one(OTHERS, &[&values[0], &values[1]]).await?;
+                wakes.others.store(row.try_get::<_, i64>(0)? > 0, Ordering::Release);
+            }
+            let payloads = wakes.payloads();
+            if wakes.others.load(Ordering::Acquire) {
+                client.execute(TELL, &[&channel, &payloads]).await?;
+            }
+            Ok::<(), tokio_postgres::Error>(())
+        };
+        let told = pause::in_time(telling).await.ok_or_else(super::fault::silent)?;
+        told.map_err(super::fault::reading)?;
+    }
+}
