@@ -3,5 +3,6 @@
 //! A missing program is an error that says how to install it: a test that needs a server never passes without one.
 
 mod process;
+pub mod valkey;
 
 pub use process::{Process, Signal, free_port, program};

@@ -8,7 +8,8 @@ use crate::tree::Tree;
 /// package may turn on its own features for its tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("onward-core", &[]),
-    ("onward-store", &[]),
+    ("onward-servers", &[]),
+    ("onward-store", &["onward-servers"]),
     ("onward-engine", &["onward-core", "onward-store"]),
     ("onward", &["onward-core", "onward-engine", "onward-store"]),
     ("onward-server", &["onward-core", "onward-engine", "onward-store"]),
