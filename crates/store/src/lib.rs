@@ -34,6 +34,8 @@ pub mod conformance;
 pub mod memory;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "valkey")]
+pub mod valkey;
 
 pub use around::{Around, Layer};
 pub use audit::{AuditPage, Fault, FaultKind, Mend, Place};
