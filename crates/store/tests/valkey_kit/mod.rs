@@ -1,4 +1,9 @@
-//! What the tests of the Valkey store share: a store of its own under a fresh prefix.
+//! What the tests of the Valkey store share: a store of its own under a fresh prefix, and work that notices losses.
+
+#![allow(dead_code)] // Each test file takes what it needs.
+
+pub(crate) mod load;
+pub(crate) mod spread;
 
 use async_trait::async_trait;
 use onward_store::conformance::Subject;
@@ -13,12 +18,16 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// A prefix that was not used before on this server.
+    /// A prefix that was not used before on this server, with the fewest partitions the suite needs.
     pub(crate) fn fresh(server: &str) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { url: format!("{server}?prefix=test{number}&partitions=4") }
+        Self { url: format!("{}&partitions=4", fresh_url(server)) }
     }
+}
+
+/// The address of a store that nobody else uses.
+pub(crate) fn fresh_url(server: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{server}?prefix=test{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 #[async_trait]
