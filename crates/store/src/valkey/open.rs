@@ -28,7 +28,12 @@ pub(super) async fn open(text: &str) -> Result<Valkey> {
     let first = Net::new(address.clone());
     let found = reach(&first).await?;
     // A server of a cluster knows that it is one.
-    address.cluster |= found.is("cluster_enabled", "1");
+    let member = found.is("cluster_enabled", "1");
+    if address.cluster && !member {
+        let message = "the server is not part of a cluster: name one host, and leave cluster=true out";
+        return Err(Error::new(ErrorKind::Unsuitable, message).unwritten());
+    }
+    address.cluster = member;
     let net = Arc::new(Net::new(address));
     net.map().await?;
     for host in net.primaries() {
