@@ -223,5 +223,5 @@ async fn commits_can_wait_for_replicas() {
     for counted in load.finish(&*store).await {
         assert_eq!(counted.errors, 0, "{counted:?}");
     }
-    assert_eq!(replica.ask(&["HLEN", "onward:meta"]).expect("an answer"), ":4");
+    assert_eq!(replica.ask(&["HLEN", "onward:meta"]).expect("an answer"), ":5");
 }

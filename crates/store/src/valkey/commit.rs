@@ -11,8 +11,8 @@ use redis::{Cmd, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Names of keys that every call has: records, index and channel.
-const FIXED: usize = 3;
+/// Names of keys that every call has: records and index.
+const FIXED: usize = 2;
 
 /// What one call hands over beside its script: the names of keys it touches, and its arguments in order.
 struct Parts<'a> {
@@ -25,12 +25,13 @@ struct Parts<'a> {
 /// One call for batches of one tag, in order.
 pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], origin: u64) -> Cmd {
     let mut parts = Parts { keys, names: Vec::new(), numbers: HashMap::new(), args: Vec::new() };
-    parts.args.push(watch::message(origin, plans.iter().map(|plan| &plan.batch)).into());
+    parts.bytes(tag.channel.as_bytes());
+    parts.bytes(watch::message(origin, plans.iter().map(|plan| &plan.batch)));
     for plan in plans {
         parts.batch(plan);
     }
     let call = if plans.iter().any(|plan| grows(&plan.batch)) { Call::Commit } else { Call::Release };
-    let fixed = [&tag.records, &tag.index, &tag.channel];
+    let fixed = [&tag.records, &tag.index];
     let names: Vec<&str> = fixed.into_iter().chain(&parts.names).map(String::as_str).collect();
     let mut command = call.with(names.into_iter());
     for arg in &parts.args {

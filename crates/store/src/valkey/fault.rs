@@ -42,7 +42,7 @@ fn forbidden(address: &str, detail: &str) -> String {
     format!("{address} does not let this user do what the store needs ({detail}): see its ACL rules, channels included")
 }
 
-/// What an answer of the server that is an error means; nothing was written.
+/// What an answer of the server that is an error means.
 pub(super) fn refused(address: &str, error: &ServerError) -> Error {
     let detail = error.details().unwrap_or_default();
     let shown = format!("{}: {detail}", error.code());
@@ -50,20 +50,25 @@ pub(super) fn refused(address: &str, error: &ServerError) -> Error {
         "OOM" => (ErrorKind::Full, "the server's memory limit is reached: raise maxmemory and writes go on".to_owned()),
         "MISCONF" => (ErrorKind::Full, format!("{address} cannot write to its disk and refuses writes ({shown})")),
         "NOREPLICAS" => (ErrorKind::Unavailable, format!("{address} misses replicas and refuses writes ({shown})")),
-        "READONLY" => {
-            (ErrorKind::Unavailable, format!("{address} is a replica now: calls go on when a primary is known"))
-        }
-        "NOPERM" => (ErrorKind::Unsuitable, forbidden(address, detail)),
-        "NOAUTH" | "WRONGPASS" => (ErrorKind::Unsuitable, format!("{address} forgot who this is: {detail}")),
-        "WRONGTYPE" => (
-            ErrorKind::Foreign,
-            "a key of the store has another type: another program writes under this prefix, choose another".to_owned(),
-        ),
-        _ if detail.contains("ACL failure") => (ErrorKind::Unsuitable, forbidden(address, detail)),
+        "NOAUTH" | "WRONGPASS" => (ErrorKind::Unsuitable, format!("{address} does not know this user now ({detail})")),
         code if passes(code) => (ErrorKind::Unavailable, format!("{address} cannot serve now ({shown})")),
-        _ => (ErrorKind::Corrupt, format!("{address} does not behave like a store ({shown})")),
+        _ => return broken_off(address, error, &shown),
     };
     Error::new(kind, message).unwritten()
+}
+
+/// Errors that a script can meet half-way, when somebody changed the rights of the user or the keys of the store.
+fn broken_off(address: &str, error: &ServerError, shown: &str) -> Error {
+    let (kind, message) = match error.code() {
+        "NOPERM" => (ErrorKind::Unsuitable, forbidden(address, shown)),
+        _ if shown.contains("ACL failure") => (ErrorKind::Unsuitable, forbidden(address, shown)),
+        "WRONGTYPE" => {
+            let message = "a key of the store has another type: another program writes under this prefix";
+            (ErrorKind::Foreign, format!("{message}, choose another"))
+        }
+        _ => (ErrorKind::Corrupt, format!("{address} does not behave like a store ({shown})")),
+    };
+    Error::new(kind, message)
 }
 
 /// Whether the server did nothing and may well do it soon.

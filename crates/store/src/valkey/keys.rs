@@ -8,10 +8,18 @@ use std::ops::Range;
 
 /// The slots of a cluster.
 pub(super) const SLOTS: u16 = 16_384;
-/// The most tags of a store: a scan is one call for each, and a cluster of this many primaries still shares the work evenly.
-const TAGS_MAX: u16 = 16;
+/// The tags of a store that is made in a cluster: this many primaries share the work evenly, and a scan is one call for each.
+const TAGS_IN_CLUSTER: u16 = 16;
+/// The tags of a store that is made on one server: fewer calls for a scan, and more commits in one.
+const TAGS_ON_ONE: u16 = 4;
 /// Partitions that share a tag in stores too small for all tags, so that a key asked in the wrong partition is noticed there.
 const SHARING_MIN: u16 = 4;
+
+/// How many tags a new store gets, for ever.
+pub(super) fn tag_count(partitions: u16, cluster: bool) -> u16 {
+    let most = if cluster { TAGS_IN_CLUSTER } else { TAGS_ON_ONE };
+    partitions.div_ceil(SHARING_MIN).clamp(1, most)
+}
 
 /// The keys of one store.
 #[derive(Debug, Clone)]
@@ -31,8 +39,7 @@ pub(super) struct Tag {
 }
 
 impl Keys {
-    pub(super) fn new(prefix: &str, partitions: u16) -> Self {
-        let count = partitions.div_ceil(SHARING_MIN).clamp(1, TAGS_MAX);
+    pub(super) fn new(prefix: &str, partitions: u16, count: u16) -> Self {
         let tags = tags(count).into_iter().map(|name| Tag::new(prefix, &name)).collect();
         Self { partitions, tags }
     }
@@ -133,7 +140,7 @@ mod tests {
     #[test]
     fn tags_spread_evenly_and_partitions_over_them() {
         for partitions in [1, 3, 4, 5, 7, 63, 64, 65, 100, 4096] {
-            let keys = Keys::new("p", partitions);
+            let keys = Keys::new("p", partitions, tag_count(partitions, true));
             let count = keys.tags.len();
             for (at, tag) in keys.tags.iter().enumerate() {
                 assert_eq!(usize::from(tag.slot) * count / usize::from(SLOTS), at);
@@ -144,12 +151,12 @@ mod tests {
             }
             assert_eq!(keys.sharing(count - 1).end, partitions);
         }
-        assert_eq!((Keys::new("p", 64).tags.len(), Keys::new("p", 4).tags.len()), (16, 1));
+        assert_eq!((tag_count(64, true), tag_count(64, false), tag_count(4, true), tag_count(1, false)), (16, 4, 1, 1));
     }
 
     #[test]
     fn a_read_asks_only_where_its_partitions_are() {
-        let keys = Keys::new("p", 64);
+        let keys = Keys::new("p", 64, 16);
         let some = |list: &[u16]| Partitions::Some(list.iter().copied().map(Partition).collect());
         assert_eq!(keys.asked(&Partitions::All).len(), 16);
         assert_eq!(keys.asked(&some(&[])), []);

@@ -7,10 +7,12 @@ use super::address::{Address, Host};
 use super::fault;
 use super::keys::SLOTS;
 use crate::{Error, ErrorKind, Result};
+use futures_util::FutureExt;
+use futures_util::future::select_ok;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, Value};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex as AsyncMutex;
@@ -56,6 +58,9 @@ pub(super) struct Net {
 #[derive(Default)]
 struct Node {
     live: AsyncMutex<Option<Live>>,
+    /// How often no connection could be made, and why the last time.
+    failures: AtomicU64,
+    failure: Mutex<Option<Arc<redis::RedisError>>>,
 }
 
 #[derive(Clone)]
@@ -66,7 +71,11 @@ struct Live {
 
 /// What to do after a call that did not succeed.
 enum Next {
+    /// Nothing else will help.
     Fail(Error),
+    /// The server is away and the time for this call is over, unless another one has the slot meanwhile.
+    Away(Error),
+    /// It may work soon.
     Rest(Error),
     Moved(Host),
     Ask(Host),
@@ -121,10 +130,17 @@ impl Net {
             redirections += 1;
             match next {
                 Next::Fail(error) => return Err(error),
+                Next::Away(error) => {
+                    self.refresh().await;
+                    let other = self.host(slot);
+                    if !error.is_unwritten() || other == host || redirections >= REDIRECTIONS_MAX {
+                        return Err(error);
+                    }
+                    host = other;
+                }
                 Next::Moved(to) if redirections < REDIRECTIONS_MAX => {
                     self.learn(slot, &to);
                     host = to;
-                    continue;
                 }
                 Next::Ask(to) if redirections < REDIRECTIONS_MAX => (ask, host) = (true, to),
                 Next::Load if redirections < REDIRECTIONS_MAX => {}
@@ -147,7 +163,7 @@ impl Net {
     pub(super) async fn ask(&self, host: &Host, commands: &Pipeline) -> Result<Vec<Value>> {
         match self.once(host, commands, false, Repeat::Freely).await {
             Ok(answers) => Ok(answers),
-            Err(Next::Fail(error) | Next::Rest(error)) => Err(error),
+            Err(Next::Fail(error) | Next::Away(error) | Next::Rest(error)) => Err(error),
             Err(_) => Err(Error::new(ErrorKind::Unavailable, format!("{} points elsewhere", shown(host))).unwritten()),
         }
     }
@@ -160,10 +176,7 @@ impl Net {
         repeat: Repeat,
     ) -> std::result::Result<Vec<Value>, Next> {
         let node = self.node(host);
-        let mut live = node.live(self, host).await.map_err(|error| match error.kind() {
-            ErrorKind::Unavailable => Next::Rest(error),
-            _ => Next::Fail(error),
-        })?;
+        let mut live = node.live(self, host).await?;
         let asking = ask.then(|| {
             let mut asking = Pipeline::new();
             asking.cmd("ASKING").ignore();
@@ -181,8 +194,13 @@ impl Net {
             },
             Err(error) => {
                 live.gone.store(true, Ordering::Release);
+                let late = error.is_timeout();
                 let error = fault::lost(&shown(host), error);
-                Err(if repeat == Repeat::Freely { Next::Rest(error.unwritten()) } else { Next::Fail(error) })
+                Err(match repeat {
+                    Repeat::Freely if late => Next::Away(error.unwritten()),
+                    Repeat::Freely => Next::Rest(error.unwritten()),
+                    Repeat::Never => Next::Away(error),
+                })
             }
         }
     }
@@ -232,19 +250,15 @@ impl Net {
         }
         let mut hosts = self.primaries();
         hosts.extend(self.address.hosts.iter().cloned());
+        hosts.dedup();
         let mut commands = Pipeline::new();
         commands.cmd("CLUSTER").arg("SLOTS");
-        let mut failure = None;
-        for host in hosts {
-            match self.ask(&host, &commands).await.and_then(|answers| super::slots::parse(answers, &host)) {
-                Ok(slots) => {
-                    *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(slots);
-                    return Ok(());
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
-        Err(failure.unwrap_or_else(|| super::slots::incomplete(0)))
+        let commands = &commands;
+        // Some of them may be away, and the first answer is as good as any: the servers correct what is out of date.
+        let ask = |host: Host| async move { super::slots::parse(self.ask(&host, commands).await?, &host) }.boxed();
+        let (slots, _) = select_ok(hosts.into_iter().map(ask)).await?;
+        *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(slots);
+        Ok(())
     }
 
     /// A connection of its own to a server, with what it pushes handed to `hear`.
@@ -264,11 +278,17 @@ impl Net {
 }
 
 impl Node {
-    /// The connection, made anew when the last one is gone; callers wait for it together.
-    async fn live(&self, net: &Net, host: &Host) -> Result<Live> {
+    /// The connection, made anew when the last one is gone; those who wait for it together share its failure.
+    async fn live(&self, net: &Net, host: &Host) -> std::result::Result<Live, Next> {
+        let before = self.failures.load(Ordering::Acquire);
         let mut live = self.live.lock().await;
         if let Some(live) = live.as_ref().filter(|live| !live.gone.load(Ordering::Acquire)) {
             return Ok(live.clone());
+        }
+        if self.failures.load(Ordering::Acquire) != before
+            && let Some(error) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        {
+            return Err(away(host, &error));
         }
         let gone = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&gone);
@@ -278,8 +298,25 @@ impl Node {
             }
             Ok(())
         };
-        let connection = net.connect(host, hear).await.map_err(|error| fault::unreachable(&shown(host), error))?;
-        Ok(live.insert(Live { connection, gone }).clone())
+        match net.connect(host, hear).await {
+            Ok(connection) => Ok(live.insert(Live { connection, gone }).clone()),
+            Err(error) => {
+                let error = Arc::new(error);
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&error));
+                self.failures.fetch_add(1, Ordering::Release);
+                Err(away(host, &error))
+            }
+        }
+    }
+}
+
+/// What to do when no connection could be made.
+fn away(host: &Host, error: &redis::RedisError) -> Next {
+    let failed = fault::unreachable(&shown(host), error.clone());
+    match failed.kind() {
+        ErrorKind::Unavailable if error.is_timeout() => Next::Away(failed),
+        ErrorKind::Unavailable => Next::Rest(failed),
+        _ => Next::Fail(failed),
     }
 }
 

@@ -39,10 +39,10 @@ pub(super) async fn open(text: &str) -> Result<Valkey> {
     for host in net.primaries() {
         suitable(&host, &info(&net, &host).await?)?;
     }
-    let meta = meta(&net).await?;
-    let keys = Arc::new(Keys::new(&net.address().prefix, meta.partitions));
-    probe(&net, &keys).await?;
-    start(net, keys, meta).await
+    let (meta, tags) = meta(&net).await.map_err(Error::unwritten)?;
+    let keys = Arc::new(Keys::new(&net.address().prefix, meta.partitions, tags));
+    probe(&net, &keys).await.map_err(Error::unwritten)?;
+    start(net, keys, meta).await.map_err(Error::unwritten)
 }
 
 /// What the first server that answers says about itself.
@@ -77,14 +77,15 @@ fn suitable(host: &Host, found: &Info) -> Result<()> {
     }
 }
 
-/// What the store under the prefix says it is; it is made when there is nothing.
-async fn meta(net: &Net) -> Result<Meta> {
+/// What the store under the prefix says it is, and how many tags it has; it is made when there is nothing.
+async fn meta(net: &Net) -> Result<(Meta, u16)> {
     let address = net.address();
     let (name, wanted) = (keys::meta(&address.prefix), address.partitions);
     let mut command = Call::Initialise.with([name.as_str()].into_iter());
     let store_id = format!("{:016x}{:016x}", chance(), chance());
     command.arg("kind").arg(KIND).arg("layout").arg(LAYOUT).arg("store_id").arg(store_id);
-    command.arg("partitions").arg(wanted.unwrap_or(PARTITIONS_DEFAULT));
+    let partitions = wanted.unwrap_or(PARTITIONS_DEFAULT);
+    command.arg("partitions").arg(partitions).arg("tags").arg(keys::tag_count(partitions, address.cluster));
     let answer = net.call(keys::slot(name.as_bytes()), &alone(command), Repeat::Freely).await?;
     let mut found = HashMap::new();
     let mut values = list(answer.into_iter().next().unwrap_or_default())?.into_iter();
@@ -96,12 +97,15 @@ async fn meta(net: &Net) -> Result<Meta> {
         let message = format!("the key {name} belongs to another program: choose another prefix");
         return Err(Error::new(ErrorKind::Foreign, message).unwritten());
     }
-    let parts = (get("layout").and_then(|at| at.parse().ok()), get("partitions").and_then(|at| at.parse().ok()));
+    let number = |name| get(name).and_then(|text| text.parse::<u32>().ok());
+    let small = |name| number(name).and_then(|number| u16::try_from(number).ok()).filter(|number| *number > 0);
     let store_id = get("store_id").and_then(|id| u128::from_str_radix(id, 16).ok());
-    let ((Some(layout), Some(partitions)), Some(store_id)) = (parts, store_id) else {
-        return Err(fault::corrupt(&format!("{name} holds no layout, store id or partition count")).unwritten());
+    let (Some(layout), Some(partitions), Some(tags), Some(store_id)) =
+        (number("layout"), small("partitions"), small("tags"), store_id)
+    else {
+        return Err(fault::corrupt(&format!("{name} does not say what the store is")).unwritten());
     };
-    verify(&address.prefix, Meta { store_id, partitions, layout }, wanted)
+    Ok((verify(&address.prefix, Meta { store_id, partitions, layout }, wanted)?, tags))
 }
 
 fn verify(prefix: &str, meta: Meta, wanted: Option<u16>) -> Result<Meta> {
@@ -129,7 +133,8 @@ async fn probe(net: &Net, keys: &Keys) -> Result<()> {
     let tag = &keys.tags()[0];
     let own = |end: &str| format!("{}:probe:{end}", tag.records);
     let (hash, set, stream) = (own("hash"), own("set"), own("stream"));
-    let command = Call::Probe.with([hash.as_str(), &set, &stream, &tag.channel].into_iter());
+    let mut command = Call::Probe.with([hash.as_str(), &set, &stream].into_iter());
+    command.arg(&tag.channel);
     net.call(tag.slot, &alone(command), Repeat::Freely).await?;
     Ok(())
 }

@@ -1,5 +1,5 @@
 -- Does once what the other scripts do, on a key of its own, so that a missing privilege shows before any work is taken.
--- KEYS: hash, sorted set, stream, channel.
+-- KEYS: hash, sorted set, stream. ARGV: channel.
 redis.call('HSET', KEYS[1], 'a', '1')
 redis.call('HGET', KEYS[1], 'a')
 redis.call('HMGET', KEYS[1], 'a')
@@ -17,5 +17,5 @@ redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 1)
 redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)
 redis.call('XTRIM', KEYS[3], 'MINID', '=', '0-1')
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-redis.call('SPUBLISH', KEYS[4], '')
+redis.call('SPUBLISH', ARGV[1], '')
 return redis.call('TIME')[1]
