@@ -67,8 +67,10 @@ fn memory(server: Option<&Server>) -> Option<u64> {
 /// Makes a record, changes it and ends it, with the places and events such a record has.
 async fn life(store: &dyn Store, full: bool) {
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let key =
-        Key::new(format!("execution/{:032x}", u128::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)));
+    let key = Key::new(format!(
+        "some/thing/{:031x}",
+        u128::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 4
+    ));
     let partition = Partition(u16::try_from(id % 64).expect("small"));
     let (size, event) = if full { (1024, 250) } else { (300, 100) };
     let mut held = None;

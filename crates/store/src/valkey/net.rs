@@ -31,7 +31,7 @@ const RESTS: [Duration; 8] = [
     Duration::from_millis(600),
     Duration::from_millis(600),
 ];
-/// How often one call follows a redirection, beyond the rests.
+/// How often one call follows a redirection or loads the scripts, beyond the rests.
 const REDIRECTIONS_MAX: usize = 8;
 /// How many bytes of commands wait for the socket before the next caller does.
 const WAITING_BYTES: usize = 1024 * 1024;
@@ -127,34 +127,34 @@ impl Net {
                 Err(next) => next,
             };
             ask = false;
-            redirections += 1;
             match next {
                 Next::Fail(error) => return Err(error),
-                Next::Away(error) => {
-                    self.refresh().await;
-                    let other = self.host(slot);
-                    if !error.is_unwritten() || other == host || redirections >= REDIRECTIONS_MAX {
-                        return Err(error);
-                    }
-                    host = other;
-                }
-                Next::Moved(to) if redirections < REDIRECTIONS_MAX => {
-                    self.learn(slot, &to);
-                    host = to;
-                }
-                Next::Ask(to) if redirections < REDIRECTIONS_MAX => (ask, host) = (true, to),
-                Next::Load if redirections < REDIRECTIONS_MAX => {}
                 Next::Rest(error) => {
                     let Some(time) = rests.next() else { return Err(error) };
                     rest(*time).await;
                     self.refresh().await;
                     host = self.host(slot);
+                    continue;
                 }
-                Next::Moved(_) | Next::Ask(_) | Next::Load => {
-                    let message =
-                        format!("{} and others keep pointing elsewhere: is the cluster being changed?", shown(&host));
-                    return Err(Error::new(ErrorKind::Unavailable, message).unwritten());
+                Next::Away(error) => {
+                    self.refresh().await;
+                    let other = self.host(slot);
+                    if !error.is_unwritten() || other == host {
+                        return Err(error);
+                    }
+                    host = other;
                 }
+                Next::Moved(to) => {
+                    self.learn(slot, &to);
+                    host = to;
+                }
+                Next::Ask(to) => (ask, host) = (true, to),
+                Next::Load => {}
+            }
+            redirections += 1;
+            if redirections > REDIRECTIONS_MAX {
+                let message = format!("{} and others keep pointing elsewhere: is the cluster changing?", shown(&host));
+                return Err(Error::new(ErrorKind::Unavailable, message).unwritten());
             }
         }
     }
