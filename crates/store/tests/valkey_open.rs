@@ -13,6 +13,11 @@ use std::sync::OnceLock;
 use valkey_kit::load::{commit, putting};
 use valkey_kit::{Prefix, fresh_url};
 
+/// All that a user must be allowed to do, beside the keys and channels of the prefix.
+const LEAST: &str = "+hello +auth +select +client|setinfo +asking +info +cluster|slots +script|load +evalsha +time +type \
+    +hset +hget +hgetall +hmget +hdel +hscan +zadd +zcard +zscore +zlexcount +zrange +zrem +zremrangebylex +xadd +xrange \
+    +xrevrange +xtrim +unlink +wait +spublish +ssubscribe";
+
 fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start(Kind::Valkey, &[]).expect("a server"))
@@ -48,7 +53,14 @@ async fn passwords_and_privileges_are_checked() {
         let command: Vec<&str> = ["ACL", "SETUSER"].iter().chain(rule).copied().collect();
         assert_eq!(server.ask(&command).expect("an answer"), "+OK");
     }
+    let all: Vec<&str> = ["ACL", "SETUSER", "least", "on", ">secret", "~onward:*", "&onward:*"].into();
+    let all: Vec<&str> = all.into_iter().chain(LEAST.split(' ')).collect();
+    assert_eq!(server.ask(&all).expect("an answer"), "+OK");
     let url = |user: &str, password: &str| format!("valkey://{user}:{password}@127.0.0.1:{}", server.port());
+    let store = valkey::open(&url("least", "secret")).await.expect("what is listed is enough");
+    assert!(matches!(commit(&store, putting(Partition(1), "a", None, vec![])).await, Ok(Outcome::Committed { .. })));
+    assert_eq!(store.health().await.expect("it serves").durability, Durability::Lazy);
+    assert_eq!(store.audit(None, 9).await.expect("it audits").records.len(), 1);
     let store = valkey::open(&url("me", "secret")).await.expect("the right password opens the store");
     assert!(!format!("{store:?}").contains("secret"));
     refused(&url("me", "wrong"), ErrorKind::Unsuitable, &["refused the user or the password", "user:password@host"])

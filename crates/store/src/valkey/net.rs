@@ -102,9 +102,13 @@ impl Net {
 
     /// The primaries that have slots.
     pub(super) fn primaries(&self) -> Vec<Host> {
-        let mut hosts = self.slots().as_ref().clone();
-        hosts.sort();
-        hosts.dedup();
+        let mut hosts: Vec<Host> = Vec::new();
+        for host in self.slots().iter() {
+            // Neighbours mostly have the same host.
+            if hosts.last() != Some(host) && !hosts.contains(host) {
+                hosts.push(host.clone());
+            }
+        }
         hosts
     }
 
