@@ -61,6 +61,17 @@ async fn batches_at_the_limits_are_taken_whole() {
     assert_eq!(store.read_log(p, &keys[0], 0, 9).await.expect("it reads"), []);
 }
 
+/// A group is answered whole, also when it is far too large for one call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_groups_are_taken_in_several_calls() {
+    let store = fresh().await.open().await;
+    let batch = |at: usize| putting(Partition(1), &format!("k{at}"), None, vec![b'x'; 100_000]);
+    let outcomes = store.commit((0..600).map(batch).collect()).await.expect("the store takes the group");
+    assert_eq!(outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Committed { .. })).count(), 600);
+    let groups = store.stats().groups;
+    assert!((15..100).contains(&groups), "{groups} calls for 60 MB");
+}
+
 /// A server that lost its newest events, as after a failover or from a copy, gives their positions again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cursor_from_a_lost_time_goes_back_with_a_gap() {

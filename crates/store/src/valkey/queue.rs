@@ -14,8 +14,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub(super) const WAITING_MAX: usize = 1024;
 /// The most batches in one call, so that the server serves others between.
 const CALL_BATCHES_MAX: usize = 256;
-/// The payload bytes after which a call takes no further batch.
+/// The bytes after which a call takes no further batch.
 const CALL_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// What a key, place or event counts beside its payload: a call of nothing but names also keeps the server busy.
+const VALUE_BYTES: usize = 200;
 /// How long the server waits for its replicas, in milliseconds; well within the time a call may take.
 const REPLICAS_WAIT_MS: u32 = 2_000;
 
@@ -48,7 +50,7 @@ impl Committer {
                 request = requests.recv() => request,
             };
             let Some(first) = first else { return };
-            let size = |request: &Request| request.plans.iter().map(|plan| plan.bytes).sum::<usize>();
+            let size = |request: &Request| request.plans.iter().map(weight).sum::<usize>();
             let (mut batches, mut bytes, mut group) = (first.plans.len(), size(&first), vec![first]);
             while batches < CALL_BATCHES_MAX && bytes < CALL_BYTES_MAX {
                 let Ok(request) = requests.try_recv() else { break };
@@ -64,8 +66,11 @@ impl Committer {
     async fn group(&self, group: Vec<Request>) {
         let plans: Vec<&Plan> = group.iter().flat_map(|request| &request.plans).collect();
         let mut answers = Vec::with_capacity(plans.len());
-        for part in plans.chunks(CALL_BATCHES_MAX) {
+        let mut rest = plans.as_slice();
+        while !rest.is_empty() {
+            let (part, behind) = rest.split_at(one_call(rest));
             answers.extend(self.part(part).await);
+            rest = behind;
         }
         let mut answers = answers.into_iter();
         for request in group {
@@ -126,6 +131,24 @@ impl Committer {
         self.shared.count(group);
         done.into_iter().map(|done| done.map(|(outcome, _)| outcome)).collect()
     }
+}
+
+/// How many batches from the first on make one call.
+fn one_call(plans: &[&Plan]) -> usize {
+    let mut bytes = 0;
+    let fits = |plan: &&&Plan| {
+        bytes += weight(plan);
+        bytes <= CALL_BYTES_MAX
+    };
+    plans.iter().take(CALL_BATCHES_MAX).take_while(fits).count().max(1)
+}
+
+/// What a batch adds to a call.
+fn weight(plan: &Plan) -> usize {
+    let batch = &plan.batch;
+    let places: usize = batch.put.iter().map(|record| record.entries.len()).sum();
+    let beside = batch.append.len() + batch.events.len() + batch.trim.len() + batch.mend.len();
+    plan.bytes + VALUE_BYTES * (batch.expect.len() + places + beside)
 }
 
 /// Whether enough replicas have what was written; without them the outcome is unknown, since a failover may undo it.
