@@ -11,7 +11,8 @@ use tempfile::TempDir;
 /// How often a server is asked whether it is ready before it is given up: about half a minute.
 const TRIES_MAX: usize = 6_000;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// The distance of a cluster's own port from the port of its clients.
+/// How often other ports are tried when somebody else took the first ones.
+const PORT_TRIES_MAX: usize = 4;
 const PRIMARIES: usize = 3;
 const SLOTS: u16 = 16_384;
 
@@ -40,7 +41,23 @@ impl Server {
     /// # Errors
     /// When the program is missing or does not come up.
     pub fn start(kind: Kind, settings: &[&str]) -> io::Result<Self> {
-        Self::start_at(kind, free_port()?, settings)
+        at_free_ports(|| Self::start_at(kind, free_port()?, settings))
+    }
+
+    /// Starts a server that can become part of a cluster and has no slots yet.
+    ///
+    /// # Errors
+    /// When the program is missing or does not come up.
+    pub fn start_for_cluster(kind: Kind, settings: &[&str]) -> io::Result<Self> {
+        at_free_ports(|| {
+            let (port, bus) = (free_port()?, free_port()?.to_string());
+            // A replica need not wait for its primary to be gone for long before it asks for the votes.
+            let own = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", &bus];
+            let mut all = vec!["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"];
+            all.extend(own);
+            all.extend(settings);
+            Self::start_at(kind, port, &all)
+        })
     }
 
     fn start_at(kind: Kind, port: u16, settings: &[&str]) -> io::Result<Self> {
@@ -78,9 +95,11 @@ impl Server {
         args.extend(["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"].map(str::to_owned));
         args.extend(self.settings.iter().cloned());
         self.process = Some(Process::start(&program(name)?, args, &directory.join("log"), None)?);
+        let pid = self.process.as_ref().map_or(0, Process::pid);
         self.until("the server answers", |server| {
-            let answer = server.ask(&["PING"])?;
-            Ok(answer.starts_with("+PONG") || answer.starts_with("-NOAUTH"))
+            // Somebody else may have taken the port meanwhile, and answer in its place.
+            let answer = server.ask(&["INFO", "server"])?;
+            Ok(answer.contains(&format!("process_id:{pid}\r")) || answer.starts_with("-NOAUTH"))
         })
     }
 
@@ -161,6 +180,18 @@ impl Server {
     }
 }
 
+/// Starts something at ports that were free a moment ago, again when somebody else was faster.
+fn at_free_ports<T>(start: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let mut last = start();
+    for _ in 0..PORT_TRIES_MAX {
+        match last {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => last = start(),
+            done => return done,
+        }
+    }
+    last
+}
+
 /// One answer of the protocol, nested ones line by line.
 fn answer(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
@@ -199,13 +230,7 @@ impl Cluster {
     pub fn start(kind: Kind, settings: &[&str]) -> io::Result<Self> {
         let mut servers = Vec::new();
         for _ in 0..2 * PRIMARIES {
-            let (port, bus) = (free_port()?, free_port()?.to_string());
-            let own = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", &bus];
-            // A replica need not wait for its primary to be gone for long before it asks for the votes.
-            let mut all = vec!["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"];
-            all.extend(own);
-            all.extend(settings);
-            servers.push(Server::start_at(kind, port, &all)?);
+            servers.push(Server::start_for_cluster(kind, settings)?);
         }
         let cluster = Self { servers };
         cluster.join()?;

@@ -90,11 +90,7 @@ async fn a_replica_alone_is_refused() {
 
 #[tokio::test]
 async fn a_cluster_must_be_complete() {
-    let lone = Server::start(
-        Kind::Valkey,
-        &["--cluster-enabled", "yes", "--cluster-port", &free_port().expect("a port").to_string()],
-    );
-    let lone = lone.expect("a server");
+    let lone = Server::start_for_cluster(Kind::Valkey, &[]).expect("a server");
     refused(&lone.url(), ErrorKind::Unavailable, &["0 of its 16384 slots", "--cluster fix"]).await;
     lone.ask(&["CLUSTER", "ADDSLOTSRANGE", "0", "8191"]).expect("an answer");
     refused(&lone.url(), ErrorKind::Unavailable, &["8192 of its 16384 slots"]).await;
