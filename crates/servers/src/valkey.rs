@@ -98,8 +98,9 @@ impl Server {
         let pid = self.process.as_ref().map_or(0, Process::pid);
         self.until("the server answers", |server| {
             // Somebody else may have taken the port meanwhile, and answer in its place.
-            let answer = server.ask(&["INFO", "server"])?;
-            Ok(answer.contains(&format!("process_id:{pid}\r")) || answer.starts_with("-NOAUTH"))
+            let own = server.ask(&["INFO", "server"])?.contains(&format!("process_id:{pid}\r"));
+            let answer = server.ask(&["PING"])?;
+            Ok((own && answer.starts_with("+PONG")) || answer.starts_with("-NOAUTH"))
         })
     }
 
