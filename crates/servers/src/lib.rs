@@ -4,5 +4,6 @@
 
 pub mod postgres;
 mod process;
+pub mod valkey;
 
 pub use process::{Process, Signal, free_port, program};

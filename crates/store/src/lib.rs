@@ -36,6 +36,8 @@ pub mod memory;
 pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(feature = "valkey")]
+pub mod valkey;
 
 pub use around::{Around, Layer};
 pub use audit::{AuditPage, Fault, FaultKind, Mend, Place};

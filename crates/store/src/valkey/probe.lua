@@ -1,0 +1,21 @@
+-- Does once what the other scripts do, on a key of its own, so that a missing privilege shows before any work is taken.
+-- KEYS: hash, sorted set, stream. ARGV: channel.
+redis.call('HSET', KEYS[1], 'a', '1')
+redis.call('HGET', KEYS[1], 'a')
+redis.call('HMGET', KEYS[1], 'a')
+redis.call('HSCAN', KEYS[1], 0)
+redis.call('HDEL', KEYS[1], 'a')
+redis.call('ZADD', KEYS[2], 0, 'a')
+redis.call('ZCARD', KEYS[2])
+redis.call('ZSCORE', KEYS[2], 'a')
+redis.call('ZLEXCOUNT', KEYS[2], '-', '+')
+redis.call('ZRANGE', KEYS[2], '-', '+', 'BYLEX', 'LIMIT', 0, 1)
+redis.call('ZREM', KEYS[2], 'a')
+redis.call('ZREMRANGEBYLEX', KEYS[2], '-', '+')
+redis.call('XADD', KEYS[3], '0-*', 'e', '1')
+redis.call('XRANGE', KEYS[3], '-', '+', 'COUNT', 1)
+redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)
+redis.call('XTRIM', KEYS[3], 'MINID', '=', '0-1')
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('SPUBLISH', ARGV[1], '')
+return redis.call('TIME')[1]

@@ -1,0 +1,174 @@
+//! How commits travel: while one call of a tag is on its way, all that arrive for it wait and go together in the next.
+
+use super::commit::{self, Done};
+use super::keys::Keys;
+use super::net::{Net, Repeat};
+use super::{Shared, fault, script};
+use crate::check::Plan;
+use crate::{Error, ErrorKind, Outcome, Result, Stats};
+use redis::Value;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How many callers' groups may wait for one tag before further callers wait to be taken.
+pub(super) const WAITING_MAX: usize = 1024;
+/// The most batches in one call, so that the server serves others between.
+const CALL_BATCHES_MAX: usize = 256;
+/// The bytes after which a call takes no further batch.
+const CALL_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// What a key, place or event counts beside its payload: a call of nothing but names also keeps the server busy.
+const VALUE_BYTES: usize = 200;
+/// How long the server waits for its replicas, in milliseconds; well within the time a call may take.
+const REPLICAS_WAIT_MS: u32 = 2_000;
+
+/// One caller's batches of one tag.
+pub(super) struct Request {
+    pub(super) plans: Vec<Plan>,
+    pub(super) reply: oneshot::Sender<Vec<Result<Outcome>>>,
+}
+
+/// Commits for one tag, one call after the other.
+pub(super) struct Committer {
+    pub(super) net: Arc<Net>,
+    pub(super) keys: Arc<Keys>,
+    pub(super) tag: usize,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Committer {
+    /// Serves until the store is closed or dropped, and then finishes what was accepted.
+    pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, mut closed: watch::Receiver<bool>) {
+        let mut open = true;
+        loop {
+            let first = tokio::select! {
+                biased;
+                _ = closed.wait_for(|closed| *closed), if open => {
+                    open = false;
+                    requests.close();
+                    continue;
+                }
+                request = requests.recv() => request,
+            };
+            let Some(first) = first else { return };
+            let size = |request: &Request| request.plans.iter().map(weight).sum::<usize>();
+            let (mut batches, mut bytes, mut group) = (first.plans.len(), size(&first), vec![first]);
+            while batches < CALL_BATCHES_MAX && bytes < CALL_BYTES_MAX {
+                let Ok(request) = requests.try_recv() else { break };
+                batches += request.plans.len();
+                bytes += size(&request);
+                group.push(request);
+            }
+            self.group(group).await;
+        }
+    }
+
+    /// Commits a group and answers everybody in it.
+    async fn group(&self, group: Vec<Request>) {
+        let plans: Vec<&Plan> = group.iter().flat_map(|request| &request.plans).collect();
+        let mut answers = Vec::with_capacity(plans.len());
+        let mut rest = plans.as_slice();
+        while !rest.is_empty() {
+            let (part, behind) = rest.split_at(one_call(rest));
+            answers.extend(self.part(part).await);
+            rest = behind;
+        }
+        let mut answers = answers.into_iter();
+        for request in group {
+            let own = answers.by_ref().take(request.plans.len()).collect();
+            // A caller that went away has no use for the answer.
+            let _ = request.reply.send(own);
+        }
+    }
+
+    async fn part(&self, plans: &[&Plan]) -> Vec<Result<Outcome>> {
+        match self.call(plans).await {
+            Ok(done) => done,
+            Err(error) if error.kind() == ErrorKind::Full && plans.iter().any(|plan| !commit::grows(&plan.batch)) => {
+                self.without_growth(plans, &error).await
+            }
+            Err(error) => plans.iter().map(|_| Err(again(&error))).collect(),
+        }
+    }
+
+    /// When there is no room, what makes room or needs none still goes on.
+    async fn without_growth(&self, plans: &[&Plan], full: &Error) -> Vec<Result<Outcome>> {
+        let lean: Vec<&Plan> = plans.iter().copied().filter(|plan| !commit::grows(&plan.batch)).collect();
+        let mut done = match self.call(&lean).await {
+            Ok(done) => done.into_iter(),
+            Err(error) => lean.iter().map(|_| Err(again(&error))).collect::<Vec<_>>().into_iter(),
+        };
+        let answer = |plan: &&Plan| if commit::grows(&plan.batch) { Err(again(full)) } else { next(&mut done) };
+        plans.iter().map(answer).collect()
+    }
+
+    async fn call(&self, plans: &[&Plan]) -> Result<Vec<Result<Outcome>>> {
+        let tag = &self.keys.tags()[self.tag];
+        let mut commands = script::alone(commit::command(&self.keys, tag, plans, self.shared.origin));
+        let wait = self.net.address().wait;
+        let waits = wait > 0 && plans.iter().any(|plan| !plan.batch.is_check_only());
+        if waits {
+            commands.cmd("WAIT").arg(wait).arg(REPLICAS_WAIT_MS);
+        }
+        let mut answers = self.net.call(tag.slot, &commands, Repeat::Never).await?.into_iter();
+        let done = commit::outcomes(plans, answers.next().unwrap_or_default())?;
+        if waits {
+            replicated(wait, answers.next().as_ref())?;
+        }
+        Ok(self.count(done))
+    }
+
+    fn count(&self, done: Vec<Done>) -> Vec<Result<Outcome>> {
+        let mut group = Stats::default();
+        for (outcome, cost) in done.iter().flatten() {
+            match outcome {
+                Outcome::Committed { .. } => group.batches += 1,
+                Outcome::Conflict { .. } => group.conflicts += 1,
+                Outcome::Outside { .. } => {}
+            }
+            cost.add_to(&mut group);
+        }
+        group.groups = u64::from(group.rows > 0);
+        self.shared.count(group);
+        done.into_iter().map(|done| done.map(|(outcome, _)| outcome)).collect()
+    }
+}
+
+/// How many batches from the first on make one call.
+fn one_call(plans: &[&Plan]) -> usize {
+    let mut bytes = 0;
+    let fits = |plan: &&&Plan| {
+        bytes += weight(plan);
+        bytes <= CALL_BYTES_MAX
+    };
+    plans.iter().take(CALL_BATCHES_MAX).take_while(fits).count().max(1)
+}
+
+/// What a batch adds to a call.
+fn weight(plan: &Plan) -> usize {
+    let batch = &plan.batch;
+    let places: usize = batch.put.iter().map(|record| record.entries.len()).sum();
+    let beside = batch.append.len() + batch.events.len() + batch.trim.len() + batch.mend.len();
+    plan.bytes + VALUE_BYTES * (batch.expect.len() + places + beside)
+}
+
+/// Whether enough replicas have what was written; without them the outcome is unknown, since a failover may undo it.
+fn replicated(wait: u32, answer: Option<&Value>) -> Result<()> {
+    match answer {
+        Some(Value::Int(acknowledged)) if *acknowledged >= i64::from(wait) => Ok(()),
+        Some(Value::Int(acknowledged)) => {
+            let message = format!("only {acknowledged} of {wait} replicas have the commit: bring the others back");
+            Err(Error::new(ErrorKind::Unavailable, message))
+        }
+        _ => Err(Error::new(ErrorKind::Unavailable, "the server does not tell how many replicas have the commit")),
+    }
+}
+
+fn next(done: &mut impl Iterator<Item = Result<Outcome>>) -> Result<Outcome> {
+    done.next().unwrap_or_else(|| Err(fault::corrupt("an outcome is missing")))
+}
+
+/// The same failure for another caller.
+pub(super) fn again(error: &Error) -> Error {
+    let same = Error::new(error.kind(), error.to_string());
+    if error.is_unwritten() { same.unwritten() } else { same }
+}

@@ -1,0 +1,192 @@
+//! How one process tells another that it committed: a message on the channel of each tag, sent by the commit itself.
+
+use super::address::Host;
+use super::fault;
+use super::keys::Keys;
+use super::net::{Net, rest, shown};
+use crate::{Batch, Partition, Result, Wake};
+use redis::aio::MultiplexedConnection;
+use redis::{PushInfo, PushKind, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, broadcast, watch};
+
+/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+pub(super) const HINTS_KEPT: usize = 1024;
+/// A longer message says only that something was committed.
+const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+/// The rest before the channels are asked for again.
+const REST: Duration = Duration::from_millis(250);
+
+/// Who commits, and for each batch that writes its partition and topics.
+pub(super) fn message<'a>(origin: u64, batches: impl Iterator<Item = &'a Batch>) -> Vec<u8> {
+    let mut message = origin.to_be_bytes().to_vec();
+    for batch in batches.filter(|batch| !batch.is_check_only()) {
+        message.extend(batch.partition.0.to_be_bytes());
+        message.extend(length(batch.wake.len()));
+        for topic in &batch.wake {
+            message.extend(length(topic.len()));
+            message.extend(topic.as_bytes());
+        }
+        if message.len() > MESSAGE_BYTES_MAX {
+            message.truncate(8);
+            break;
+        }
+    }
+    message
+}
+
+/// Lengths that do not fit belong to messages that are cut.
+fn length(of: usize) -> [u8; 2] {
+    u16::try_from(of).unwrap_or(u16::MAX).to_be_bytes()
+}
+
+/// The hints of another process's message; one that cannot be read still says that something was committed.
+fn hints(message: &[u8], own: u64) -> Vec<Wake> {
+    let Some((origin, mut rest)) = message.split_first_chunk() else { return Vec::new() };
+    if u64::from_be_bytes(*origin) == own {
+        return Vec::new();
+    }
+    let mut wakes = Vec::new();
+    while let Some(wake) = batch_hint(&mut rest) {
+        wakes.push(wake);
+    }
+    if wakes.is_empty() || !rest.is_empty() {
+        wakes = vec![Wake { partition: None, topics: Vec::new() }];
+    }
+    wakes
+}
+
+fn batch_hint(rest: &mut &[u8]) -> Option<Wake> {
+    let partition = Partition(take(rest)?);
+    let topics = (0..take(rest)?)
+        .map(|_| {
+            let length = usize::from(take(rest)?);
+            let (topic, behind) = rest.split_at_checked(length)?;
+            *rest = behind;
+            Some(String::from_utf8_lossy(topic).into_owned())
+        })
+        .collect::<Option<_>>()?;
+    Some(Wake { partition: Some(partition), topics })
+}
+
+fn take(rest: &mut &[u8]) -> Option<u16> {
+    let (number, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(u16::from_be_bytes(*number))
+}
+
+/// Listens to the channels of all tags, on connections of its own.
+pub(super) struct Listener {
+    pub(super) net: Arc<Net>,
+    pub(super) keys: Arc<Keys>,
+    pub(super) origin: u64,
+    pub(super) hints: broadcast::Sender<Wake>,
+}
+
+/// Connections that listen, and the sign that one of them has stopped.
+pub(super) struct Subscribed {
+    _connections: Vec<MultiplexedConnection>,
+    ended: Arc<Notify>,
+}
+
+impl Listener {
+    /// Listens until the store is closed, and tells that something may have been missed whenever it had to start again.
+    pub(super) async fn serve(self, mut subscribed: Subscribed, mut closed: watch::Receiver<bool>) {
+        loop {
+            tokio::select! {
+                biased;
+                _ = closed.wait_for(|closed| *closed) => return,
+                () = subscribed.ended.notified() => {}
+            }
+            subscribed = tokio::select! {
+                biased;
+                _ = closed.wait_for(|closed| *closed) => return,
+                subscribed = self.again() => subscribed,
+            };
+            // Nobody listening is the normal case.
+            let _ = self.hints.send(Wake { partition: None, topics: Vec::new() });
+        }
+    }
+
+    async fn again(&self) -> Subscribed {
+        loop {
+            rest(REST).await;
+            match self.subscribe().await {
+                Ok(subscribed) => return subscribed,
+                Err(error) => tracing::debug!(%error, "no hints from other processes at the moment"),
+            }
+        }
+    }
+
+    /// Asks for the channels at the servers that have them.
+    pub(super) async fn subscribe(&self) -> Result<Subscribed> {
+        self.net.map().await?;
+        let ended = Arc::new(Notify::new());
+        let mut connections = Vec::new();
+        for host in self.net.primaries() {
+            let own = self.keys.tags().iter().filter(|tag| self.net.host(tag.slot) == host);
+            let channels: Vec<&str> = own.map(|tag| tag.channel.as_str()).collect();
+            if !channels.is_empty() {
+                connections.push(self.subscribe_at(&host, &channels, &ended).await?);
+            }
+        }
+        Ok(Subscribed { _connections: connections, ended })
+    }
+
+    async fn subscribe_at(&self, host: &Host, channels: &[&str], ended: &Arc<Notify>) -> Result<MultiplexedConnection> {
+        let (sender, own, end) = (self.hints.clone(), self.origin, Arc::clone(ended));
+        let hear = move |push: PushInfo| {
+            match push.kind {
+                PushKind::SMessage => {
+                    if let Some(Value::BulkString(message)) = push.data.get(1) {
+                        for wake in hints(message, own) {
+                            let _ = sender.send(wake);
+                        }
+                    }
+                }
+                // The slot moved, or the connection is gone.
+                PushKind::SUnsubscribe | PushKind::Disconnection => end.notify_one(),
+                _ => {}
+            }
+            Ok(())
+        };
+        let mut connection =
+            self.net.connect(host, hear).await.map_err(|error| fault::unreachable(&shown(host), error))?;
+        for channel in channels {
+            let mut command = redis::cmd("SSUBSCRIBE");
+            command.arg(channel);
+            let answer = connection.send_packed_command(&command).await;
+            if let Value::ServerError(error) = answer.map_err(|error| fault::unreachable(&shown(host), error))? {
+                return Err(fault::refused(&shown(host), &error));
+            }
+        }
+        Ok(connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Version;
+
+    #[test]
+    fn hints_survive_their_message() {
+        let mut first = Batch::new(Partition(3), Version(1));
+        first.events.push("event".into());
+        first.wake = vec!["topic".into(), String::new()];
+        let mut second = Batch::new(Partition(4095), Version(2));
+        second.delete.push(crate::Key::new("k"));
+        let sent = message(7, [&first, &Batch::new(Partition(1), Version(3)), &second].into_iter());
+        let expected = [
+            Wake { partition: Some(Partition(3)), topics: vec!["topic".into(), String::new()] },
+            Wake { partition: Some(Partition(4095)), topics: vec![] },
+        ];
+        assert_eq!(hints(&sent, 8), expected);
+        assert_eq!(hints(&sent, 7), [], "a process does not hear itself");
+        let nowhere = [Wake { partition: None, topics: vec![] }];
+        assert_eq!(hints(&sent[..sent.len() - 1], 8), nowhere);
+        first.wake = vec!["x".repeat(MESSAGE_BYTES_MAX)];
+        assert_eq!(hints(&message(7, [&first].into_iter()), 8), nowhere);
+    }
+}
