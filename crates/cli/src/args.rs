@@ -14,7 +14,8 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 #[derive(Debug, Parser)]
 #[command(name = "onward", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Where the work is kept: sqlite:PATH, or memory: for what ends with the command.
+    /// Where the work is kept: sqlite:PATH, postgres://…, valkey://… (or redis://…), or memory: for what ends with the
+    /// command.
     #[arg(long, global = true, env = "ONWARD_STORE", default_value = "sqlite:onward.db", value_name = "ADDRESS")]
     pub(crate) store: String,
     /// Print JSON instead of text, errors too.

@@ -1,5 +1,6 @@
-//! Where a store is: `sqlite:PATH` or `memory:`, parsed in this one place.
+//! Where a store is: `sqlite:PATH`, `postgres://…`, `valkey://…` or `memory:`, told apart in this one place.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,18 +9,50 @@ use std::str::FromStr;
 pub enum Address {
     /// A SQLite file, made when it does not exist: `sqlite:PATH`.
     Sqlite(PathBuf),
+    /// A Postgres database: `postgres://user:password@host:port/database?schema=onward`.
+    Postgres(ServerUrl),
+    /// A Valkey or Redis server or cluster: `valkey://user:password@host:port?prefix=onward`; `redis://` is the same, and
+    /// `valkeys://` or `rediss://` is encrypted. Several hosts are separated by commas.
+    Valkey(ServerUrl),
     /// The memory of this process, empty at first and gone at the end: `memory:`.
     Memory,
+}
+
+/// The address of a server, which may hold a password and is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
+impl ServerUrl {
+    /// All of it, password and all.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.0.split_once("://").map_or("", |(scheme, _)| scheme);
+        write!(f, "{scheme}://…")
+    }
 }
 
 /// Why a text is not the address of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It names a kind of store that does not exist.
-    #[error("{address:?} names no store: an address is sqlite:PATH or memory:")]
+    #[error("{address:?} names no store: an address is sqlite:PATH, postgres://…, valkey://… or memory:")]
     UnknownScheme {
-        /// What was given.
+        /// What was given, without what may be secret.
         address: String,
+    },
+    /// The program was built without this kind of store.
+    #[error("this program was built without the {store} store")]
+    NotBuilt {
+        /// The kind of store.
+        store: &'static str,
+        /// The feature of the package that adds it.
+        feature: &'static str,
     },
     /// It names a kind of store, but not a place.
     #[error("{address:?} is not the address of a store: {why}")]
@@ -38,6 +71,7 @@ impl AddressError {
         match self {
             Self::UnknownScheme { .. } => "unknown_store_scheme",
             Self::Malformed { .. } => "malformed_store_address",
+            Self::NotBuilt { .. } => "store_not_built",
         }
     }
 }
@@ -59,7 +93,18 @@ impl FromStr for Address {
                 malformed("the path cannot hold '?' or a zero byte")
             }
             Some(("sqlite", path)) => Ok(Self::Sqlite(path.into())),
-            _ => Err(AddressError::UnknownScheme { address: text.to_owned() }),
+            Some(("postgres" | "postgresql", place)) if place.starts_with("//") => {
+                Ok(Self::Postgres(ServerUrl(text.to_owned())))
+            }
+            Some(("valkey" | "valkeys" | "redis" | "rediss", place)) if place.starts_with("//") => {
+                Ok(Self::Valkey(ServerUrl(text.to_owned())))
+            }
+            Some((scheme @ ("postgres" | "postgresql" | "valkey" | "valkeys" | "redis" | "rediss"), _)) => {
+                let address = scheme.to_owned();
+                Err(AddressError::Malformed { address, why: "two slashes and the host follow the colon" })
+            }
+            // What comes before an @ may be a password.
+            _ => Err(AddressError::UnknownScheme { address: text.rsplit('@').next().unwrap_or_default().to_owned() }),
         }
     }
 }
@@ -79,6 +124,15 @@ mod tests {
             assert_eq!(text.parse(), Ok(Address::Sqlite(path.into())), "{text}");
         }
         assert_eq!("memory:".parse(), Ok(Address::Memory));
+        for text in ["postgres://u:secret@h/d", "postgresql://h/d"] {
+            assert!(matches!(text.parse(), Ok(Address::Postgres(url)) if url.as_str() == text), "{text}");
+        }
+        for text in ["valkey://u:secret@h:1,i:2", "redis://h", "rediss://h", "valkeys://h/3?prefix=x"] {
+            let address: Address = text.parse().unwrap();
+            assert!(matches!(&address, Address::Valkey(url) if url.as_str() == text), "{text}");
+            assert!(!format!("{address:?}").contains("secret"), "{address:?}");
+        }
+        assert!(!"mysql://u:secret@h/d".parse::<Address>().unwrap_err().to_string().contains("secret"));
         for (text, code) in [
             ("", "unknown_store_scheme"),
             ("onward.db", "unknown_store_scheme"),
@@ -90,6 +144,8 @@ mod tests {
             ("sqlite://onward.db", "malformed_store_address"),
             ("sqlite:onward.db?mode=ro", "malformed_store_address"),
             ("memory:here", "malformed_store_address"),
+            ("postgres:here", "malformed_store_address"),
+            ("valkey:6379", "malformed_store_address"),
         ] {
             assert_eq!(text.parse::<Address>().unwrap_err().code(), code, "{text}");
         }

@@ -1,17 +1,15 @@
 //! The client: submit work, look at it, wait for it, and decide about lanes.
 
 use crate::options::span;
-use crate::{Address, ClientOptions, Description, Error, ListCursor, Result, Submission, views};
+use crate::{ClientOptions, Description, Error, ListCursor, Result, Submission, opening};
 use onward_core::record::{Execution, LaneState, Outcome, State};
 use onward_core::{
     Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Payload, PayloadSlot, Policy, Rejection, Span,
-    Submitted, limits,
+    Submitted,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, NewExecution};
 use onward_store::Store;
-use onward_store::memory::Memory;
-use onward_store::sqlite;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -55,7 +53,8 @@ pub struct Listed {
 }
 
 impl Client {
-    /// Opens a store, `sqlite:PATH` or `memory:`, and starts an engine on it.
+    /// Opens a store and starts an engine on it: `sqlite:PATH`, `postgres://…`, `valkey://…` (or `redis://…`), `memory:`.
+    /// [`Address`](crate::Address) tells how each is written; those of servers need the feature of their name.
     ///
     /// # Errors
     /// When the address is wrong or the store cannot be opened.
@@ -68,21 +67,7 @@ impl Client {
     /// # Errors
     /// When the address is wrong or the store cannot be opened.
     pub async fn open_with(address: &str, options: ClientOptions) -> Result<Self> {
-        let store: Arc<dyn Store> = match address.parse()? {
-            Address::Memory => {
-                let partitions = partitions(&options)?;
-                Arc::new(Memory::new(partitions, options.store_clock(), options.chance.id()))
-            }
-            Address::Sqlite(path) => {
-                let chosen = sqlite::Options {
-                    partitions: options.partitions.map(|_| partitions(&options)).transpose()?,
-                    clock: options.store_clock(),
-                    views: views::VIEWS,
-                    ..sqlite::Options::default()
-                };
-                Arc::new(sqlite::open(path, chosen).await?)
-            }
-        };
+        let store = opening::open_store(address, &options).await?;
         Self::on_store(store, options).await
     }
 
@@ -332,13 +317,4 @@ impl Client {
         let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
         payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
     }
-}
-
-fn partitions(options: &ClientOptions) -> Result<u16> {
-    let count = options.partitions.unwrap_or(limits::PARTITIONS_DEFAULT);
-    if count == 0 || count > limits::PARTITIONS_MAX {
-        let why = format!("a store has 1 to {} of them, not {count}", limits::PARTITIONS_MAX);
-        return Err(Rejection::InvalidArgument { field: "partitions", why }.into());
-    }
-    Ok(count)
 }

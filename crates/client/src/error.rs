@@ -96,6 +96,7 @@ impl Error {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Engine(error) => error.hint(),
+            Self::Address(AddressError::NotBuilt { .. }) => "build it with the feature named after the store",
             Self::Address(_) => "write for instance sqlite:onward.db",
             Self::Name(_) => "choose another name",
             Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",

@@ -60,6 +60,8 @@
 //! | hold a queue, or empty it | [`Client::pause_lane`], [`Client::drain_lane`], [`Client::open_lane`] |
 //! | test handlers without waiting | [`testing`] |
 //!
+//! The features `postgres` and `valkey` add stores on servers, for when one machine is not enough.
+//!
 //! Without the default feature `embedded` only the vocabulary is left: ids, names, payloads and policies.
 
 #[cfg(feature = "embedded")]
@@ -81,6 +83,8 @@ mod handler;
 #[cfg(feature = "embedded")]
 mod inspect;
 #[cfg(feature = "embedded")]
+mod opening;
+#[cfg(feature = "embedded")]
 mod operators;
 #[cfg(feature = "embedded")]
 mod options;
@@ -95,7 +99,7 @@ mod worker;
 
 #[cfg(feature = "embedded")]
 pub use {
-    address::{Address, AddressError},
+    address::{Address, AddressError, ServerUrl},
     client::{Client, Listed},
     context::Context,
     description::Description,
@@ -106,6 +110,7 @@ pub use {
     onward_engine as engine,
     onward_engine::{Counts, EventFilter, FindFilter, ListCursor, Subscription, Told},
     onward_store as store,
+    opening::open_store,
     options::ClientOptions,
     submission::Submission,
     worker::{Worker, WorkerHandle},

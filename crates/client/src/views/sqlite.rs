@@ -1,6 +1,4 @@
-//! What the `sqlite3` shell shows of a store: `executions`, `attempts`, `lanes` and `events`, one row for each.
-//!
-//! The views only read. Times are UTC text; `state` holds the public words.
+//! The views in the dialect of SQLite, for the `sqlite3` shell.
 
 /// Every view, name and query.
 pub(crate) const VIEWS: &[(&str, &str)] =
