@@ -12,7 +12,6 @@ use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, Options, Wants};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use tokio::sync::mpsc;
 
@@ -64,8 +63,8 @@ pub(crate) struct Child {
 
 impl Child {
     /// Starts a child on a store and waits until its engine runs.
-    pub(crate) async fn start(file: &Path) -> Result<Self, Error> {
-        let mut process = command(file)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    pub(crate) async fn start(address: &str) -> Result<Self, Error> {
+        let mut process = command(address)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (sender, answers) = mpsc::unbounded_channel();
         if let Some(output) = process.stdout.take() {
             std::thread::spawn(move || {
@@ -126,25 +125,25 @@ impl Drop for Child {
 
 /// The same program, told to serve.
 #[cfg(not(test))]
-fn command(file: &Path) -> Result<Command, Error> {
+fn command(address: &str) -> Result<Command, Error> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", "child", "--store"]).arg(format!("sqlite:{}", file.display()));
+    // Arguments can be seen by everybody, and the address may hold a password.
+    command.args(["bench", "child"]).env("ONWARD_STORE", address);
     Ok(command)
 }
 
 /// The program that runs the tests, told to run the one that serves.
 #[cfg(test)]
-fn command(file: &Path) -> Result<Command, Error> {
+fn command(address: &str) -> Result<Command, Error> {
     let mut command = Command::new(std::env::current_exe()?);
     let test = "bench::tests::a_child_serves_until_its_input_ends";
-    command.args(["--exact", test, "--nocapture"]).env(super::tests::CHILD_URL, file);
+    command.args(["--exact", test, "--nocapture"]).env(super::tests::CHILD_URL, address);
     Ok(command)
 }
 
 /// Serves until the input ends.
 pub(crate) async fn serve(store_url: &str) -> Result<(), Error> {
-    let file = store_url.strip_prefix("sqlite:").unwrap_or(store_url);
-    let store = site::open(Path::new(file)).await?;
+    let store = site::open(store_url).await?;
     let engine = Engine::start(store.clone(), Options::default()).await?;
     say(&Answer::Ready)?;
     let mut asked = questions();

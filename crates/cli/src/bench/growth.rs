@@ -7,7 +7,6 @@ use super::report::Report;
 use super::seed::{self, Seed};
 use super::side::Rounds;
 use super::{Error, Site, Size, progress, site, work};
-use std::path::Path;
 
 const GROWN: usize = 0;
 const EMPTY: usize = 1;
@@ -20,17 +19,17 @@ const MEMORY_MIB_MAX: f64 = 300.0;
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("growth", site.url());
-    let files = [site.shared_file()?, site.shared_file()?];
+    let stores = [site.shared_address()?, site.shared_address()?];
     let turns = size.rounds * size.turns;
     if size.waiting < turns {
         return Err(Error::Option(format!("--waiting is at least {turns} here, one for each turn of each round")));
     }
     let amount = lifecycle::amount(site, size, &work::name(seed::LANES[0])).await?;
-    grow(&files[GROWN], size).await?;
+    grow(&stores[GROWN], size).await?;
     let watch = Stopwatch::start();
-    let grown = Child::start(&files[GROWN]).await?;
+    let grown = Child::start(&stores[GROWN]).await?;
     let start = watch.millis();
-    let mut children = [grown, Child::start(&files[EMPTY]).await?];
+    let mut children = [grown, Child::start(&stores[EMPTY]).await?];
     let first = first_answer(&mut children[GROWN]).await?;
     let per_turn = CLAIMS_PER_TURN.min(size.waiting / turns);
     for (child, name) in children.iter_mut().zip(NAMES) {
@@ -50,7 +49,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     };
     report.figure("finished executions", size.finished as f64, "");
     report.figure("waiting executions", size.waiting as f64, "");
-    report.figure("file", std::fs::metadata(&files[GROWN])?.len() as f64 / 1_048_576.0, "MiB");
+    if let Some(file) = site::file(&stores[GROWN]) {
+        report.figure("file", std::fs::metadata(file)?.len() as f64 / 1_048_576.0, "MiB");
+    }
     report.figure("first lifecycle after the start", first, "ms");
     found.judge(&mut report);
     looks.judge(&mut report);
@@ -64,8 +65,8 @@ fn lane(at: usize) -> String {
 }
 
 /// Fills a store, and closes it so that the measured process starts like any other.
-async fn grow(file: &Path, size: &Size) -> Result<(), Error> {
-    let store = site::open(file).await?;
+async fn grow(address: &str, size: &Size) -> Result<(), Error> {
+    let store = site::open(address).await?;
     let seed = Seed { finished: size.finished, waiting: size.waiting, retention: None };
     seed::fill(&store, &seed).await?;
     Ok(store.close().await?)

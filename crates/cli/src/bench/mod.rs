@@ -21,6 +21,7 @@ mod report;
 mod retention;
 mod rows;
 mod seed;
+mod server;
 mod side;
 mod site;
 mod size;

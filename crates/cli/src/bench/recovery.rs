@@ -7,7 +7,6 @@ use super::{Error, Site, Size, progress, site, work};
 use onward_core::{Lane, Span};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
-use std::path::Path;
 
 /// What a lost lease may take beyond its length while the partition's home lives.
 const HOME_LIVES: f64 = 1_000.0;
@@ -19,11 +18,11 @@ const LANE: &str = "bench";
 /// Work that does not come back is a broken promise that ends the scenario, so there is no success ratio.
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("recovery", site.url());
-    let files = [site.shared_file()?, site.shared_file()?, site.shared_file()?];
+    let stores = [site.shared_address()?, site.shared_address()?, site.shared_address()?];
     progress(&format!("recovery, {} kills in each of three settings", size.trials));
-    // The settings use files of their own and wait most of the time, so they can run beside each other.
+    // The settings use stores of their own and wait most of the time, so they can run beside each other.
     let (worker, home, only) =
-        tokio::join!(worker_dies(&files[0], size), home_dies(&files[1], size), only_one_dies(&files[2], size));
+        tokio::join!(worker_dies(&stores[0], size), home_dies(&stores[1], size), only_one_dies(&stores[2], size));
     let lease = size.trial_lease.0 as f64;
     report.figure("lease", lease, "ms");
     report.figure("leases of each killed process", size.held_by_trial as f64, "");
@@ -42,13 +41,13 @@ fn judge(report: &mut Report, name: &str, trials: &[f64], limit: f64) {
 }
 
 /// A worker's process is killed while the home of the partitions lives elsewhere.
-async fn worker_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+async fn worker_dies(address: &str, size: &Size) -> Result<Vec<f64>, Error> {
     let chance = Chance::from_os();
-    let store = site::open(file).await?;
+    let store = site::open(address).await?;
     let engine = Engine::start(store.clone(), Options::default()).await?;
     let mut trials = Vec::new();
     for _ in 0..size.trials {
-        let mut child = Child::start(file).await?;
+        let mut child = Child::start(address).await?;
         hold(&mut child, size).await?;
         trials.push(kill_and_take(&mut child, &engine, size, &chance).await?);
     }
@@ -58,12 +57,12 @@ async fn worker_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
 }
 
 /// The process that is worker and home at once is killed; another one lives and must become the home.
-async fn home_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+async fn home_dies(address: &str, size: &Size) -> Result<Vec<f64>, Error> {
     let chance = Chance::from_os();
     let mut trials = Vec::new();
     for _ in 0..size.trials {
-        let mut child = Child::start(file).await?;
-        let store = site::open(file).await?;
+        let mut child = Child::start(address).await?;
+        let store = site::open(address).await?;
         let engine = Engine::start(store.clone(), Options::default()).await?;
         hold(&mut child, size).await?;
         trials.push(kill_and_take(&mut child, &engine, size, &chance).await?);
@@ -74,17 +73,17 @@ async fn home_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
 }
 
 /// The only process is killed and started again; what the start takes is not counted.
-async fn only_one_dies(file: &Path, size: &Size) -> Result<Vec<f64>, Error> {
+async fn only_one_dies(address: &str, size: &Size) -> Result<Vec<f64>, Error> {
     let chance = Chance::from_os();
     let mut trials = Vec::new();
-    let mut child = Child::start(file).await?;
+    let mut child = Child::start(address).await?;
     for _ in 0..size.trials {
         hold(&mut child, size).await?;
         pause(size, &chance).await;
         let watch = Stopwatch::start();
         child.kill()?;
         let start = Stopwatch::start();
-        child = Child::start(file).await?;
+        child = Child::start(address).await?;
         let start = start.millis();
         child.ask(&Ask::Take { lane: LANE.to_owned(), amount: size.held_by_trial }).await?;
         trials.push(watch.millis() - start);

@@ -1,26 +1,35 @@
-//! Where the measured stores live: fresh ones, beside the place that the user named, deleted afterwards.
+//! Where the measured stores live: fresh ones, beside the place that the user named, gone afterwards.
 
-use super::{Error, Scenario};
-use onward_core::limits::PARTITIONS_DEFAULT;
-use onward_store::memory::Memory;
-use onward_store::{Store, sqlite, system_clock};
+use super::{Error, Scenario, server};
+use onward::{Address, ClientOptions};
+use onward_store::{Batch, Store, Version};
+use server::Server;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const PROCESSES: &str = "it runs several processes, so it needs a store that they can share";
+/// Records removed in one step when a store on somebody's server is emptied.
+const EMPTIED: usize = 500;
 
 /// A place for fresh stores. No store that exists is ever opened.
 #[derive(Debug)]
 pub(crate) struct Site {
     url: String,
     place: Place,
+    next: AtomicU32,
 }
 
 #[derive(Debug)]
 enum Place {
     Memory,
-    Files { dir: tempfile::TempDir, next: AtomicU32 },
+    Files(tempfile::TempDir),
+    /// A server, and whether it was started for this run and ends with it.
+    Server {
+        url: String,
+        name: &'static str,
+        own: Option<Server>,
+    },
 }
 
 /// A store made for one measurement.
@@ -28,30 +37,49 @@ enum Place {
 pub(crate) struct Fresh {
     pub(crate) store: Arc<dyn Store>,
     dir: Option<PathBuf>,
+    /// Whether what is left must be removed from a server that goes on.
+    lasts: bool,
 }
 
 impl Site {
-    /// `memory:`, or `sqlite:PATH`, whose directory gets a folder for the files of this run.
+    /// `memory:`; `sqlite:PATH`, whose directory gets a folder for the files of this run; the address of a server, which
+    /// gets stores of their own names; or `postgres:`, `valkey:`, `redis:` or `cluster:`, which starts one for this run.
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
-        let place = match url.split_once(':') {
-            Some(("memory", _)) => Place::Memory,
-            Some(("sqlite", path)) => Place::Files { dir: folder_beside(Path::new(path))?, next: AtomicU32::new(0) },
-            _ => return Err(Error::Url(format!("{url:?} names no store that can be measured"))),
+        let place = match Server::named(url) {
+            Some(server) => {
+                let server = server?;
+                Place::Server { url: server.url(), name: server.parameter(), own: Some(server) }
+            }
+            None => match url.parse::<Address>() {
+                Ok(Address::Memory) => Place::Memory,
+                Ok(Address::Sqlite(path)) => Place::Files(folder_beside(&path)?),
+                Ok(Address::Postgres(url)) => {
+                    Place::Server { url: url.as_str().to_owned(), name: server::SCHEMA, own: None }
+                }
+                Ok(Address::Valkey(url)) => {
+                    Place::Server { url: url.as_str().to_owned(), name: server::PREFIX, own: None }
+                }
+                Err(error) => return Err(Error::Url(error.to_string())),
+            },
         };
-        Ok(Self { url: url.to_owned(), place })
+        let shown = url.split_once("://").map_or(url, |(scheme, _)| scheme).to_owned();
+        Ok(Self { url: shown, place, next: AtomicU32::new(0) })
     }
 
-    /// The URL that was asked for.
+    /// What was asked for, without what may be secret.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// A store with nothing in it.
     pub(crate) async fn fresh(&self) -> Result<Fresh, Error> {
-        match self.file()? {
-            None => Ok(Fresh { store: Arc::new(Memory::new(PARTITIONS_DEFAULT, system_clock(), 0)), dir: None }),
-            Some(file) => Ok(Fresh { store: open(&file).await?, dir: file.parent().map(Path::to_owned) }),
-        }
+        let address = self.address()?;
+        let lasts = matches!(self.place, Place::Server { own: None, .. });
+        Ok(Fresh {
+            store: open(&address).await?,
+            dir: file(&address).and_then(Path::parent).map(Path::to_owned),
+            lasts,
+        })
     }
 
     /// Why a scenario cannot be run here; nothing when it can.
@@ -60,23 +88,38 @@ impl Site {
         (is_private && matches!(scenario, Scenario::Recovery | Scenario::Growth)).then_some(PROCESSES)
     }
 
-    /// The path for a store that several processes open, in a folder of its own.
-    pub(crate) fn shared_file(&self) -> Result<PathBuf, Error> {
-        self.file()?.ok_or_else(|| Error::Url(format!("this scenario cannot be run: {PROCESSES}")))
+    /// The address of a store that several processes open.
+    pub(crate) fn shared_address(&self) -> Result<String, Error> {
+        match self.place {
+            Place::Memory => Err(Error::Url(format!("this scenario cannot be run: {PROCESSES}"))),
+            Place::Files(_) | Place::Server { .. } => self.address(),
+        }
     }
 
-    /// The path of a file that does not exist yet; nothing when stores live in memory.
-    fn file(&self) -> Result<Option<PathBuf>, Error> {
-        let Place::Files { dir, next } = &self.place else { return Ok(None) };
-        let folder = dir.path().join(next.fetch_add(1, Ordering::Relaxed).to_string());
-        std::fs::create_dir(&folder)?;
-        Ok(Some(folder.join("bench.db")))
+    /// The address of a store that does not exist yet.
+    fn address(&self) -> Result<String, Error> {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        match &self.place {
+            Place::Memory => Ok("memory:".to_owned()),
+            Place::Files(dir) => {
+                let folder = dir.path().join(next.to_string());
+                std::fs::create_dir(&folder)?;
+                Ok(format!("sqlite:{}", folder.join("bench.db").display()))
+            }
+            Place::Server { url, name, .. } => {
+                let separator = if url.contains('?') { '&' } else { '?' };
+                Ok(format!("{url}{separator}{name}=bench_{}_{next}", std::process::id()))
+            }
+        }
     }
 }
 
 impl Fresh {
     /// Closes the store and frees its space at once, so that a long run does not fill the disk.
     pub(crate) async fn discard(self) -> Result<(), Error> {
+        if self.lasts {
+            empty(&*self.store).await?;
+        }
         self.store.close().await?;
         match self.dir {
             Some(dir) => Ok(std::fs::remove_dir_all(dir)?),
@@ -85,10 +128,32 @@ impl Fresh {
     }
 }
 
-/// Opens a store file as an embedded program does.
-pub(crate) async fn open(file: &Path) -> Result<Arc<dyn Store>, Error> {
-    let options = sqlite::Options { partitions: Some(PARTITIONS_DEFAULT), ..sqlite::Options::default() };
-    Ok(Arc::new(sqlite::open(file, options).await?))
+/// Removes every record; the server keeps what names the store and its last events.
+async fn empty(store: &dyn Store) -> Result<(), Error> {
+    loop {
+        let page = store.audit(None, EMPTIED).await?;
+        if page.records.is_empty() {
+            return Ok(());
+        }
+        let chance = onward_engine::clock::Chance::from_os();
+        let delete = |(partition, record): &(onward_store::Partition, onward_store::Record)| {
+            let mut batch = Batch::new(*partition, Version(chance.id()));
+            batch.expect.push((record.key.clone(), Some(record.version)));
+            batch.delete.push(record.key.clone());
+            batch
+        };
+        store.commit(page.records.iter().map(delete).collect()).await?;
+    }
+}
+
+/// Opens a store as an embedded program does.
+pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Error> {
+    onward::open_store(address, &ClientOptions::default()).await.map_err(|error| Error::Url(error.to_string()))
+}
+
+/// The file of a store, if it is in one.
+pub(crate) fn file(address: &str) -> Option<&Path> {
+    address.strip_prefix("sqlite:").map(Path::new)
 }
 
 /// A new folder on the disk that the path names, since a folder for temporary files may be in memory.
@@ -127,7 +192,7 @@ mod tests {
     async fn memory_serves_one_process_only() {
         let site = Site::new("memory:").unwrap();
         site.fresh().await.unwrap().discard().await.unwrap();
-        assert!(matches!(site.shared_file(), Err(Error::Url(_))));
+        assert!(matches!(site.shared_address(), Err(Error::Url(_))));
         assert!(matches!(Site::new("nonsense"), Err(Error::Url(_))));
     }
 }

@@ -139,7 +139,7 @@ async fn a_child_serves_until_its_input_ends() {
         return child::serve(&url).await.unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut child = child::Child::start(&dir.path().join("x.db")).await.unwrap();
+    let mut child = child::Child::start(&format!("sqlite:{}", dir.path().join("x.db").display())).await.unwrap();
     let memory = child.ask(&child::Ask::Memory).await.unwrap();
     assert!(matches!(memory, child::Answer::Memory(mib) if mib > 0.0));
     let tally = child.tally(&child::Ask::Lifecycles { lane: "a".into(), callers: 2, amount: 4 }).await.unwrap();
