@@ -10,7 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
 use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
-use onward_store::{Batch, Found, Partition, Version};
+use onward_store::{Batch, Found, Home, Partition, Version};
 use std::sync::Arc;
 
 /// How long an item that failed waits for its next try.
@@ -173,7 +173,8 @@ pub(crate) async fn sweep(shared: Arc<Shared>) {
 /// Asks the store for its time. Commits tell it too, but a home that commits nothing would not notice that its own
 /// clock was set back, and would be late by as much.
 async fn ask_time(shared: &Shared) {
-    if shared.homes() == Homes::Nowhere {
+    // A member is told whenever it says that it lives.
+    if shared.homes() == Homes::Nowhere || *shared.store.home().borrow() == Home::ByMembership {
         return;
     }
     let sent = shared.time.local();

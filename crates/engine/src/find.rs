@@ -7,7 +7,7 @@ use onward_core::{ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, Sh
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
 use std::collections::BTreeSet;
 
-/// Entries read in one step.
+/// The most entries read in one step; the first steps are smaller, since most pages are found among the first entries.
 const STEP: usize = 500;
 /// Entries that one page looks at before it answers with what it has.
 const SCAN_MAX: usize = 20_000;
@@ -99,8 +99,9 @@ impl Engine {
         let way = way(&self.shared, namespace, filter).await?;
         let limit = limit.clamp(1, limits::PAGE_MAX);
         let mut page = FindPage { executions: Vec::new(), scanned: 0, next: None };
+        let mut size = limit.min(STEP);
         loop {
-            let places = step(&self.shared, &way, after).await?;
+            let places = step(&self.shared, &way, after, size).await?;
             let ids: Vec<ExecutionId> = places.iter().map(|(_, id)| *id).collect();
             let mut found = query::load_all(&self.shared, &ids).await?.into_iter().peekable();
             for place in &places {
@@ -115,9 +116,10 @@ impl Engine {
                     return Ok(page);
                 }
             }
-            if places.len() < STEP {
+            if places.len() < size {
                 return Ok(page);
             }
+            size = (2 * size).min(STEP);
         }
     }
 
@@ -191,16 +193,16 @@ async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lan
     Ok(queues.into_iter().map(IndexName::new).collect())
 }
 
-/// The next entries behind a place, at most [`STEP`].
-async fn step(shared: &Shared, way: &Way, after: Option<Place>) -> Result<Vec<Place>, Error> {
+/// The next entries behind a place, at most so many.
+async fn step(shared: &Shared, way: &Way, after: Option<Place>, size: usize) -> Result<Vec<Place>, Error> {
     let (mut places, descending) = match way {
-        Way::Due(from) => (due_step(shared, *from, after).await?, false),
+        Way::Due(from) => (due_step(shared, *from, after, size).await?, false),
         Way::Indexes(indexes, range) => {
             let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
             let range = Range { after, ..range.clone() };
             let mut places = Vec::new();
             for index in indexes {
-                let page = shared.store.scan(index, &Partitions::All, range.clone(), STEP).await?;
+                let page = shared.store.scan(index, &Partitions::All, range.clone(), size).await?;
                 places
                     .extend(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
             }
@@ -212,14 +214,14 @@ async fn step(shared: &Shared, way: &Way, after: Option<Place>) -> Result<Vec<Pl
     if descending {
         places.reverse();
     }
-    places.truncate(STEP);
+    places.truncate(size);
     Ok(places)
 }
 
 /// Due times are read from a time on, so those of that very time are read again and left out.
-async fn due_step(shared: &Shared, from: u64, after: Option<Place>) -> Result<Vec<Place>, Error> {
+async fn due_step(shared: &Shared, from: u64, after: Option<Place>, size: usize) -> Result<Vec<Place>, Error> {
     let start = after.map_or(from, |(rank, _)| rank);
-    let mut limit = 2 * STEP;
+    let mut limit = 2 * size;
     loop {
         let found = shared.store.due(&Partitions::All, start, index::HOUSEKEEPING, limit).await?;
         let complete = found.len() < limit;
@@ -230,7 +232,7 @@ async fn due_step(shared: &Shared, from: u64, after: Option<Place>) -> Result<Ve
             .filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?)))
             .filter(behind)
             .collect();
-        if complete || places.len() >= STEP {
+        if complete || places.len() >= size {
             return Ok(places);
         }
         limit *= 2;

@@ -42,8 +42,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         shared.set_homes(homes);
         let pause = async {
             match now {
-                // Between three quarters and all of it, so that processes that start together spread out.
-                Home::ByMembership => shared.clock.sleep(Span(BEAT.0 / 2 + shared.chance.jittered(BEAT).0 / 2)).await,
+                // A little less each time, so that processes that start together spread out.
+                Home::ByMembership => shared.clock.sleep(Span(BEAT.0 - shared.chance.word() % (BEAT.0 / 8))).await,
                 Home::Nowhere | Home::Everywhere => std::future::pending().await,
             }
         };
@@ -75,6 +75,10 @@ impl Membership {
     /// Says that this process lives, and shares the partitions with those that do too.
     async fn beat(&mut self, shared: &Shared) -> Result<Homes, Error> {
         self.say(shared).await?;
+        // Whoever comes sees this process at once, and need not be seen as soon.
+        if self.roster.is_alone() && self.beats.is_multiple_of(2) {
+            return Ok(self.roster.homes(shared.partitions));
+        }
         let seen = self.look(shared).await?;
         self.roster.look(&seen);
         for (member, version) in self.roster.forgotten() {
@@ -93,8 +97,11 @@ impl Membership {
             let mut batch = Batch::new(PLACE, Version(shared.chance.id()));
             batch.expect.push((key.clone(), self.version));
             batch.put.push(binding::row(key.clone(), &record, batch.id));
-            let id = batch.id;
+            let (id, sent) = (batch.id, shared.time.local());
             let outcomes = shared.store.commit(vec![batch]).await?;
+            if let Some(outcome) = outcomes.first() {
+                shared.time.observe(sent, binding::outcome_time(outcome));
+            }
             match outcomes.first() {
                 Some(Outcome::Conflict { current, .. }) => {
                     // Others took it for dead and removed it, or an answer was lost.

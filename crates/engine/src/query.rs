@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::{Error, Scope, binding};
+use futures_util::future::join_all;
 use onward_core::record::{Execution, Held, Member, Record};
 use onward_core::{ExecutionId, Key, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits};
 use onward_store::{Direction, IndexName, Partitions, Range};
@@ -116,15 +117,17 @@ pub(crate) async fn list(
     Ok(Listing { executions: load_all(shared, &ids).await?, next: next.filter(|_| page.more) })
 }
 
-/// The executions of these ids in the same order, with one load for each partition; those that are gone are left out.
+/// The executions of these ids in the same order, with one load for each partition, all at once; those that are gone or
+/// being removed are left out.
 pub(crate) async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec<Execution>, Error> {
     let mut wanted: BTreeMap<PartitionId, Vec<Key>> = BTreeMap::new();
     for id in ids {
         wanted.entry(id.partition()).or_default().push(Key::Execution(*id));
     }
     let mut found: BTreeMap<ExecutionId, Execution> = BTreeMap::new();
-    for (partition, keys) in wanted {
-        for record in records(shared, partition, &keys).await?.into_iter().flatten() {
+    let loads = wanted.iter().map(|(partition, keys)| records(shared, *partition, keys));
+    for loaded in join_all(loads).await {
+        for record in loaded?.into_iter().flatten() {
             if let Record::Execution(execution) = record
                 && !execution.is_purging()
             {

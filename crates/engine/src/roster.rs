@@ -93,6 +93,11 @@ impl Roster {
         }
     }
 
+    /// Whether no other member was seen at the last look.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.looked && self.others.is_empty()
+    }
+
     /// The members that share the partitions, this one among them.
     pub(crate) fn alive(&self) -> BTreeSet<MemberId> {
         let others = self.others.iter().filter(|(_, other)| other.proven && other.still <= STILL_MAX);

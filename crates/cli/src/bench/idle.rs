@@ -9,6 +9,8 @@ use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, NewExecution, Options};
 
 const LANES: usize = 5;
+/// Postgres counts what a connection did up to ten seconds later.
+const SERVER_SETTLES: Span = Span::seconds(12);
 /// Long enough ahead that nothing becomes due.
 const AHEAD: Span = Span::hours(6);
 
@@ -27,18 +29,32 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         })
         .collect();
     // What follows a start, such as copying the log into the main file, is over after a while.
-    SystemClock.sleep(size.idle_settle).await;
+    let settle = if site.operations()?.is_some() { size.idle_settle.max(SERVER_SETTLES) } else { size.idle_settle };
+    SystemClock.sleep(settle).await;
     progress(&format!("idle for {}", size.idle));
+    let asked = site.operations()?;
     let (before, processor, watch) = (fresh.store.stats(), system::processor_seconds()?, Stopwatch::start());
     SystemClock.sleep(size.idle).await;
     let seconds = watch.elapsed().as_secs_f64();
     let (after, processor) = (fresh.store.stats(), system::processor_seconds()? - processor);
+    let asked_after = site.operations()?;
     let still = parked.iter().filter(|task| !task.is_finished()).count();
     report.count("parked workers", &Tally { tried: LANES, done: still, ..Tally::default() });
     report.figure("watched", seconds, "s");
     report.figure("delayed executions ahead", size.idle_delayed as f64, "");
-    report.at_most("rows written", (after.rows - before.rows) as f64, 0.0, "rows");
-    report.at_most("reads", (after.reads - before.reads) as f64 / seconds, 1.0, "/s");
+    let (rows, reads) = ((after.rows - before.rows) as f64, (after.reads - before.reads) as f64 / seconds);
+    match asked.zip(asked_after) {
+        // A process on a server says every other second that it lives, so what counts is what the server is asked.
+        Some(((before, limit), (after, _))) => {
+            report.figure("rows written", rows, "rows");
+            report.figure("reads", reads, "/s");
+            report.at_most("asked of the server", (after - before) as f64 / seconds, limit, "/s");
+        }
+        None => {
+            report.at_most("rows written", rows, 0.0, "rows");
+            report.at_most("reads", reads, 1.0, "/s");
+        }
+    }
     report.at_most("processor", 100.0 * processor / seconds, 1.0, "% of a core");
     engine.shutdown().await;
     for task in parked {

@@ -9,6 +9,13 @@ pub(crate) const SCHEMA: &str = "schema";
 /// The parameter of an address that keeps stores on one Valkey apart.
 pub(crate) const PREFIX: &str = "prefix";
 
+/// Queries in a second that an idle engine may ask Postgres.
+const POSTGRES_IDLE_MAX: f64 = 3.0;
+/// Operations in a second that it may ask Valkey.
+const VALKEY_IDLE_MAX: f64 = 10.0;
+/// The same for a cluster, whose six servers also talk to each other.
+const CLUSTER_IDLE_MAX: f64 = 30.0;
+
 /// A server started for this run.
 #[derive(Debug)]
 pub(crate) enum Server {
@@ -38,6 +45,22 @@ impl Server {
         }
     }
 
+    /// What the server itself says it was asked since it started, and how often in a second an idle engine may ask.
+    pub(crate) fn operations(&self) -> Result<(u64, f64), Error> {
+        match self {
+            Self::Postgres(server) => {
+                // Every call of ours is a transaction of its own, and so is this question.
+                let question = "SELECT sum(xact_commit + xact_rollback)::bigint FROM pg_stat_database";
+                Ok((number(&server.sql("postgres", question)?)?, POSTGRES_IDLE_MAX))
+            }
+            Self::Valkey(server) => Ok((commands(server)?, VALKEY_IDLE_MAX)),
+            Self::Cluster(cluster) => {
+                let all: Result<Vec<u64>, Error> = cluster.servers.iter().map(commands).collect();
+                Ok((all?.iter().sum(), CLUSTER_IDLE_MAX))
+            }
+        }
+    }
+
     /// The parameter of an address that keeps stores apart.
     pub(crate) fn parameter(&self) -> &'static str {
         match self {
@@ -45,4 +68,14 @@ impl Server {
             Self::Valkey(_) | Self::Cluster(_) => PREFIX,
         }
     }
+}
+
+fn commands(server: &valkey::Server) -> Result<u64, Error> {
+    let info = server.ask(&["info", "stats"])?;
+    let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    number(line.unwrap_or_default())
+}
+
+fn number(text: &str) -> Result<u64, Error> {
+    text.trim().parse().map_err(|_| Error::Broken(format!("a server answered {text:?} instead of a number")))
 }

@@ -88,6 +88,14 @@ impl Site {
         (is_private && matches!(scenario, Scenario::Recovery | Scenario::Growth)).then_some(PROCESSES)
     }
 
+    /// What the server that was started for this run says it was asked, and how often in a second an idle engine may ask.
+    pub(crate) fn operations(&self) -> Result<Option<(u64, f64)>, Error> {
+        match &self.place {
+            Place::Server { own: Some(server), .. } => server.operations().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The address of a store that several processes open.
     pub(crate) fn shared_address(&self) -> Result<String, Error> {
         match self.place {
