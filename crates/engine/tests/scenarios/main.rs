@@ -7,22 +7,26 @@ mod lanes;
 mod leases;
 mod processes;
 mod queues;
+mod servers;
 mod work;
 
 /// Declares each scenario once and runs it on every store.
 macro_rules! on_every_store {
-    ($($module:ident::$scenario:ident,)*) => {
-        mod memory {
-            $(#[tokio::test]
-            async fn $scenario() {
-                crate::$module::$scenario(crate::kit::World::memory()).await;
-            })*
-        }
+    ($($scenarios:tt)*) => {
+        on_store! { memory, $($scenarios)* }
+        on_store! { sqlite, $($scenarios)* }
+        on_store! { postgres, $($scenarios)* }
+        on_store! { valkey, $($scenarios)* }
+        on_store! { valkey_cluster, $($scenarios)* }
+    };
+}
 
-        mod sqlite {
+macro_rules! on_store {
+    ($store:ident, $($module:ident::$scenario:ident,)*) => {
+        mod $store {
             $(#[tokio::test]
             async fn $scenario() {
-                crate::$module::$scenario(crate::kit::World::sqlite()).await;
+                crate::$module::$scenario(crate::kit::World::$store()).await;
             })*
         }
     };
