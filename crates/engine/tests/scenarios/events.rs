@@ -1,7 +1,7 @@
 //! Events: a reader that dies again and again sees each one once, in order; old ones go, and so does ended work.
 
-use crate::kit::{PARTITIONS, World, start, submit, work};
-use onward_core::{Act, ExecutionId, Namespace, Policy, Reason, Span};
+use crate::kit::{PARTITIONS, World, eventually, start, submit, work};
+use onward_core::{Act, ExecutionId, Namespace, PartitionId, Policy, Reason, Span};
 use onward_engine::{Engine, EventFilter, NewExecution, Options, Subscription, Told};
 use std::collections::BTreeMap;
 
@@ -114,6 +114,23 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
         world.clock.advance(Span::seconds(30));
         tokio::task::yield_now().await;
     }
+}
+
+pub(crate) async fn old_events_go_whatever_is_new_beside_them(world: World) {
+    let options = Options { event_retention: Span::minutes(10), ..world.options() };
+    let engine = start(world.store().await, options).await;
+    for answer in engine.submit_many(vec![work("old"); 1_000]).await.expect("accepted") {
+        answer.expect("submitted");
+    }
+    world.clock.advance(Span::minutes(11));
+    let mut new = 1;
+    while submit(&engine, work("new")).await.partition() != PartitionId(0) {
+        new += 1;
+    }
+    // One round of trimming, long before the new ones are old.
+    world.clock.advance(Span::minutes(2));
+    eventually("old events go", async || left(&engine).await <= new + usize::from(PARTITIONS)).await;
+    assert!(left(&engine).await >= new);
 }
 
 /// How many events can be read.

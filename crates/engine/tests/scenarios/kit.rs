@@ -36,7 +36,7 @@ pub(crate) const PARTITIONS: u16 = 8;
 impl World {
     pub(crate) fn memory() -> Self {
         let clock = TestClock::at(START);
-        let store = Memory::new(PARTITIONS, store_clock(&clock), 1);
+        let store = Memory::for_members(PARTITIONS, store_clock(&clock), 1);
         Self { clock, kind: StoreKind::Memory(store) }
     }
 

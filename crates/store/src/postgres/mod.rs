@@ -131,6 +131,12 @@ impl Postgres {
         if *self.stop.borrow() { Err(check::closed()) } else { Ok(()) }
     }
 
+    /// Takes nothing more, and is no longer a home.
+    fn end(&self) {
+        self.stop.send_replace(true);
+        self.shared.home.send_replace(Home::Nowhere);
+    }
+
     fn reading(&self) -> Result<&Readers> {
         self.is_open()?;
         self.readers.count();
@@ -147,7 +153,7 @@ impl std::fmt::Debug for Postgres {
 impl Drop for Postgres {
     /// The tasks end on their own: the writer once its queue is empty and nobody can add to it.
     fn drop(&mut self) {
-        self.stop.send_replace(true);
+        self.end();
     }
 }
 
@@ -217,7 +223,7 @@ impl Store for Postgres {
     }
 
     async fn close(&self) -> Result<()> {
-        self.stop.send_replace(true);
+        self.end();
         // An error means that the writer has ended already.
         let _ = self.requests.send(Request::Close).await;
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
