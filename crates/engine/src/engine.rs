@@ -147,6 +147,13 @@ impl Engine {
         self.shared.metrics.snapshot()
     }
 
+    /// The partitions whose timers, messages and housekeeping this process runs now.
+    #[must_use]
+    pub fn homes(&self) -> Vec<PartitionId> {
+        let homes = self.shared.homes();
+        (0..self.shared.partitions).map(PartitionId).filter(|partition| homes.contains(*partition)).collect()
+    }
+
     /// The store it runs on.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -147,21 +147,27 @@ pub(crate) async fn trim(shared: Arc<Shared>) {
 }
 
 /// Removes events from before a time.
+///
+/// Only the events of one partition come in the order of their times. So the end is where every partition has shown a
+/// newer event, or where as many pages as there are partitions had nothing old: pages take turns.
 async fn trim_once(shared: &Shared, homes: &Homes, before: Millis) -> Result<(), Error> {
-    let mut cursor = Cursor::start();
+    let all = (0..shared.partitions).filter(|partition| homes.contains(PartitionId(*partition))).count();
+    let (mut cursor, mut reached, mut idle) = (Cursor::start(), BTreeSet::new(), 0);
     loop {
         let page = shared.store.read_feed(&cursor, PAGE).await?;
         let mut old: BTreeMap<Partition, u64> = BTreeMap::new();
-        let mut reached = page.events.is_empty();
-        for found in &page.events {
+        for found in page.events.iter().filter(|found| homes.contains(PartitionId(found.partition.0))) {
             match codec::decode_event(&found.body) {
-                Some(event) if event.at >= before => reached = true,
-                _ if reached || !homes.contains(PartitionId(found.partition.0)) => {}
+                Some(event) if event.at >= before => {
+                    reached.insert(found.partition);
+                }
+                _ if reached.contains(&found.partition) => {}
                 _ => {
                     old.insert(found.partition, found.position);
                 }
             }
         }
+        idle = if old.is_empty() { idle + 1 } else { 0 };
         let batches: Vec<Batch> = old
             .into_iter()
             .map(|(partition, through)| {
@@ -174,7 +180,7 @@ async fn trim_once(shared: &Shared, homes: &Homes, before: Millis) -> Result<(),
             shared.metrics.events_trimmed.add(1);
             shared.store.commit(batches).await?;
         }
-        if reached {
+        if page.events.is_empty() || reached.len() == all || idle >= shared.partitions {
             return Ok(());
         }
         cursor = page.cursor;

@@ -61,7 +61,8 @@ async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span 
         step(shared, tracker, found.into_iter().filter(|found| time(found) <= now)).await;
         // The rest of those with the last rank come with the next round.
         from = last + 1;
-        shared.clock.sleep(rest(shared.clock.now() - began, now - first)).await;
+        let rest = shared.clock.sleep(rest(shared.clock.now() - began, now - first));
+        tokio::select! { biased; () = shared.stopped() => {}, () = rest => {} }
     }
     usual
 }

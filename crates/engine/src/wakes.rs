@@ -20,7 +20,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             wake = wakes.next(), if open => {
                 // A store that hints no more leaves it to the sweep.
                 open = wake.is_some();
-                shared.clock.sleep(MERGE).await;
+                let merge = shared.clock.sleep(MERGE);
+                tokio::select! { biased; () = shared.stopped() => return, () = merge => {} }
                 while let Some(Some(_)) = wakes.next().now_or_never() {}
                 look(&shared).await;
             }

@@ -89,8 +89,8 @@ pub enum Trim {
         /// The last sequence to forget.
         through: u64,
     },
-    /// Events of the batch's partition up to and including this position. The newest event of the store stays, so
-    /// that positions never start again.
+    /// Events of the batch's partition up to and including this position. The newest event of the store, or of every
+    /// partition, stays, so that positions never start again.
     Feed {
         /// The last position to forget.
         through: u64,

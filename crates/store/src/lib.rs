@@ -83,7 +83,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Entries of a record's log with a sequence above `after`, in order.
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>>;
 
-    /// Events of all partitions after the cursor, in order for each partition.
+    /// Events of all partitions after the cursor, in order for each partition. Pages take turns among the partitions, or
+    /// follow the order of commits, so that a busy partition keeps no other waiting.
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage>;
 
     /// Records and index rows of all partitions from a place on, each compared with the other; see [`AuditPage`].

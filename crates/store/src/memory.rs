@@ -38,6 +38,8 @@ struct Shared {
     state: Mutex<State>,
     clock: Clock,
     meta: Meta,
+    /// What every handle says until it is closed.
+    home: Home,
     handles: AtomicU64,
     hints: broadcast::Sender<(u64, Wake)>,
 }
@@ -46,10 +48,20 @@ impl Memory {
     /// An empty store.
     #[must_use]
     pub fn new(partitions: u16, clock: Clock, store_id: u128) -> Self {
+        Self::empty(partitions, clock, store_id, Home::Everywhere)
+    }
+
+    /// An empty store whose handles share the partitions, as processes on a server do.
+    #[must_use]
+    pub fn for_members(partitions: u16, clock: Clock, store_id: u128) -> Self {
+        Self::empty(partitions, clock, store_id, Home::ByMembership)
+    }
+
+    fn empty(partitions: u16, clock: Clock, store_id: u128, home: Home) -> Self {
         let (hints, _) = broadcast::channel(HINTS_KEPT);
         let meta = Meta { store_id, partitions, layout: LAYOUT };
         let state = Mutex::new(State::default());
-        Self::with(Arc::new(Shared { state, clock, meta, handles: AtomicU64::new(0), hints }))
+        Self::with(Arc::new(Shared { state, clock, meta, home, handles: AtomicU64::new(0), hints }))
     }
 
     /// Another handle to the same data, as another process would have; it lives and closes on its own.
@@ -67,7 +79,7 @@ impl Memory {
     fn with(shared: Arc<Shared>) -> Self {
         let id = shared.handles.fetch_add(1, Ordering::Relaxed);
         let (closed, _) = watch::channel(false);
-        let (home, _) = watch::channel(Home::Everywhere);
+        let (home, _) = watch::channel(shared.home);
         Self { shared, id, stats: Mutex::default(), closed, home }
     }
 

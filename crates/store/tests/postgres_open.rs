@@ -152,7 +152,7 @@ async fn many_processes_can_make_one_store() {
 async fn sql_users_get_views() {
     let (server, schema) = (shared::server(), shared::schema());
     let url = format!("{}?schema={schema}", server.url());
-    let with = |views| Options { views };
+    let with = |views| Options { views, ..Options::default() };
     let views: &[(&str, &str)] = &[("bodies", "SELECT key, body_json(body)->>'n' AS n FROM records")];
     let store = postgres::open(&url, with(views)).await.expect("it opens");
     put(&store, "a", r#"{"n":1}"#, 1).await;

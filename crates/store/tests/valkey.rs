@@ -5,9 +5,11 @@
 mod valkey_kit;
 
 use onward_servers::valkey::{Kind, Server};
-use onward_store::conformance::Subject;
+use onward_store::conformance::{Subject, window};
 use onward_store::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, KEYS_MAX};
-use onward_store::{Append, Batch, Cursor, Entry, IndexName, Key, Outcome, Partition, Partitions, Record, Trim};
+use onward_store::{
+    Append, Batch, Cursor, Entry, IndexName, Key, Outcome, Partition, Partitions, Record, Trim, system_clock,
+};
 use std::sync::OnceLock;
 use valkey_kit::load::{commit, fresh as fresh_version, putting};
 use valkey_kit::{Prefix, fresh_url};
@@ -22,6 +24,16 @@ async fn fresh() -> Prefix {
 }
 
 onward_store::conformance_tests!(fresh);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_servers_own_clock_counts_unless_a_test_holds_one() {
+    let subject = Prefix { hand: None, ..fresh().await };
+    window::outside_is_judged_by_the_stores_clock(&subject).await;
+    let before = system_clock()();
+    let outcome = commit(&*subject.open().await, Batch::new(Partition(0), fresh_version())).await;
+    let Ok(Outcome::Committed { now }) = outcome else { panic!("{outcome:?}") };
+    assert!((before..=system_clock()()).contains(&now), "the server runs on this machine");
+}
 
 /// Lua can hand over only so many values at once; a batch may have many more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,7 +89,7 @@ async fn large_groups_are_taken_in_several_calls() {
 async fn a_cursor_from_a_lost_time_goes_back_with_a_gap() {
     let url = fresh_url(&server().url());
     let prefix = url.rsplit('=').next().expect("a prefix").to_owned();
-    let store = Prefix { url }.open().await;
+    let store = Prefix { url, hand: None }.open().await;
     let mut batch = putting(Partition(40), "a", None, vec![]);
     batch.events = vec!["1".into(), "2".into()];
     assert!(matches!(commit(&*store, batch).await, Ok(Outcome::Committed { .. })));

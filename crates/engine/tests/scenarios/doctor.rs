@@ -117,6 +117,8 @@ pub(crate) async fn damage_in_each_index_is_found_and_repaired(world: World) {
             damaged += 1;
         }
     }
+    // Only a store that several processes may share keeps members.
+    families.remove("members");
     let all = ["classes", "due", "ended", "lanes", "list", "ready", "tag"];
     assert_eq!(families.iter().map(String::as_str).collect::<Vec<_>>(), all);
 
@@ -223,7 +225,9 @@ pub(crate) async fn a_healthy_store_is_left_alone_while_work_goes_on(world: Worl
             }
         }
     });
-    let examiner = Engine::start(store.clone(), world.options()).await.expect("answered");
+    let examiner = world.engine_on(store.clone()).await;
+    // Whoever shares a store with others has said that it lives.
+    let rows = store.stats().rows;
     let mut examinations = 0;
     while examinations < 15 || completed.load(Ordering::Relaxed) < 300 {
         examinations += 1;
@@ -232,7 +236,7 @@ pub(crate) async fn a_healthy_store_is_left_alone_while_work_goes_on(world: Worl
         assert_eq!((found(&report), report.ailments.as_slice()), (vec![], &[][..]));
         assert!(report.records > 0 && report.rows > 0);
     }
-    assert_eq!(store.stats().rows, 0, "nothing was written");
+    assert_eq!(store.stats().rows, rows, "nothing was written");
     stop.send(true).expect("answered");
     working.await.expect("all work was done");
 }

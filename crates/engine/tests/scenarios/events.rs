@@ -1,12 +1,14 @@
 //! Events: a reader that dies again and again sees each one once, in order; old ones go, and so does ended work.
 
-use crate::kit::{World, submit, work};
-use onward_core::{Act, ExecutionId, Namespace, Policy, Reason, Span};
+use crate::kit::{PARTITIONS, World, eventually, start, submit, work};
+use onward_core::{Act, ExecutionId, Namespace, PartitionId, Policy, Reason, Span};
 use onward_engine::{Engine, EventFilter, NewExecution, Options, Subscription, Told};
 use std::collections::BTreeMap;
 
-/// How many executions the reader follows; each makes two events.
-const EXECUTIONS: usize = 50_000;
+/// How many executions the reader follows; each makes two events. A server that syncs every commit gets fewer.
+fn executions(world: &World) -> usize {
+    if world.is_served() { 5_000 } else { 50_000 }
+}
 
 fn chance(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -14,8 +16,8 @@ fn chance(seed: &mut u64) -> u64 {
 }
 
 /// Submits and cancels in calls of 1,000.
-async fn churn(engine: Engine) {
-    for _ in 0..EXECUTIONS / 1_000 {
+async fn churn(engine: Engine, executions: usize) {
+    for _ in 0..executions / 1_000 {
         let answers = engine.submit_many(vec![work("w"); 1_000]).await.expect("accepted");
         let ids: Vec<ExecutionId> = answers.into_iter().map(|answer| answer.expect("submitted").id).collect();
         let act = Act::Cancel { reason: Reason::default(), grace: None };
@@ -34,26 +36,27 @@ async fn next(reader: &mut Subscription) -> (onward_core::Event, String) {
 
 pub(crate) async fn a_reader_that_dies_again_and_again_sees_every_event_once(world: World) {
     let engine = world.engine().await;
-    let writing = tokio::spawn(churn(engine.clone()));
+    let executions = executions(&world);
+    let writing = tokio::spawn(churn(engine.clone(), executions));
     let (mut seed, mut kept) = (7, None::<String>);
     let mut seen: BTreeMap<ExecutionId, Vec<&'static str>> = BTreeMap::new();
     let (mut events, mut lives) = (0, 0);
-    while events < 2 * EXECUTIONS {
+    while events < 2 * executions {
         lives += 1;
         let mut reader = engine.subscribe(EventFilter::default(), kept.clone());
         // It dies in the middle of a page as likely as anywhere, knowing nothing but what it kept.
-        for _ in 0..=chance(&mut seed) % 2_000 {
+        for _ in 0..=chance(&mut seed) % (executions as u64 / 25) {
             let (event, cursor) = next(&mut reader).await;
             seen.entry(event.execution.expect("of an execution")).or_default().push(event.what.name());
             kept = Some(cursor);
             events += 1;
-            if events == 2 * EXECUTIONS {
+            if events == 2 * executions {
                 break;
             }
         }
     }
     writing.await.expect("it wrote everything");
-    assert_eq!(seen.len(), EXECUTIONS);
+    assert_eq!(seen.len(), executions);
     assert!(seen.values().all(|names| names[..] == ["submitted", "cancelled"]), "each once and in order");
     assert!(lives > 20, "{lives} lives");
     let mut reader = engine.subscribe(EventFilter::default(), kept);
@@ -78,7 +81,7 @@ pub(crate) async fn a_reader_gets_what_it_asked_for_and_waits_for_more(world: Wo
 
 pub(crate) async fn old_events_and_ended_work_go(world: World) {
     let options = Options { event_retention: Span::minutes(10), ..world.options() };
-    let engine = Engine::start(world.store().await, options).await.expect("the engine starts");
+    let engine = start(world.store().await, options).await;
     let policy = Policy { retention: Some(Span::minutes(10)), ..Policy::default() };
     let mut ids = Vec::new();
     for _ in 0..100 {
@@ -106,11 +109,28 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
     gone.await;
     let listed = engine.list(&Namespace::default(), None, 10).await.expect("listed");
     assert!(listed.executions.is_empty());
-    // The newest event of a store is never trimmed, so that its positions go on.
-    while left(&engine).await > 1 {
+    // The newest event of a store, or of each of its partitions, is never trimmed, so that positions go on.
+    while left(&engine).await > usize::from(PARTITIONS) {
         world.clock.advance(Span::seconds(30));
         tokio::task::yield_now().await;
     }
+}
+
+pub(crate) async fn old_events_go_whatever_is_new_beside_them(world: World) {
+    let options = Options { event_retention: Span::minutes(10), ..world.options() };
+    let engine = start(world.store().await, options).await;
+    for answer in engine.submit_many(vec![work("old"); 1_000]).await.expect("accepted") {
+        answer.expect("submitted");
+    }
+    world.clock.advance(Span::minutes(11));
+    let mut new = 1;
+    while submit(&engine, work("new")).await.partition() != PartitionId(0) {
+        new += 1;
+    }
+    // One round of trimming, long before the new ones are old.
+    world.clock.advance(Span::minutes(2));
+    eventually("old events go", async || left(&engine).await <= new + usize::from(PARTITIONS)).await;
+    assert!(left(&engine).await >= new);
 }
 
 /// How many events can be read.

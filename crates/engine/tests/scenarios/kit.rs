@@ -1,9 +1,11 @@
 //! A store, a clock that the test holds, and engines on them.
 
+use crate::servers;
 use onward_core::{Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, Payload, Span, WorkerName};
 use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Wants};
-use onward_store::{Store, memory::Memory, sqlite};
+use onward_store::{Home, Store, memory::Memory, postgres, sqlite, valkey};
+use std::any::Any;
 use std::sync::Arc;
 
 /// The time at which every scenario starts.
@@ -18,12 +20,23 @@ pub(crate) struct World {
 enum StoreKind {
     Memory(Memory),
     Sqlite(tempfile::TempDir),
+    Postgres(Place),
+    Valkey(Place),
 }
+
+/// Where a server keeps one scenario's store, and the server, which runs for as long as somebody needs it.
+struct Place {
+    url: String,
+    _server: Arc<dyn Any + Send + Sync>,
+}
+
+/// How many partitions every store has.
+pub(crate) const PARTITIONS: u16 = 8;
 
 impl World {
     pub(crate) fn memory() -> Self {
         let clock = TestClock::at(START);
-        let store = Memory::new(8, store_clock(&clock), 1);
+        let store = Memory::for_members(PARTITIONS, store_clock(&clock), 1);
         Self { clock, kind: StoreKind::Memory(store) }
     }
 
@@ -32,17 +45,52 @@ impl World {
         Self { clock: TestClock::at(START), kind: StoreKind::Sqlite(dir) }
     }
 
+    pub(crate) fn postgres() -> Self {
+        let server = servers::postgres();
+        let url = format!("{}?schema={}&partitions={PARTITIONS}", server.url(), servers::name());
+        Self { clock: TestClock::at(START), kind: StoreKind::Postgres(Place { url, _server: server }) }
+    }
+
+    pub(crate) fn valkey() -> Self {
+        let server = servers::valkey();
+        Self::on_valkey(&server.url(), server)
+    }
+
+    pub(crate) fn valkey_cluster() -> Self {
+        let cluster = servers::valkey_cluster();
+        Self::on_valkey(&cluster.url(), cluster)
+    }
+
+    fn on_valkey(url: &str, server: Arc<dyn Any + Send + Sync>) -> Self {
+        let url = format!("{url}?prefix={}&partitions={PARTITIONS}", servers::name());
+        Self { clock: TestClock::at(START), kind: StoreKind::Valkey(Place { url, _server: server }) }
+    }
+
+    /// Whether the store is served by another program, which takes its time for every call.
+    pub(crate) fn is_served(&self) -> bool {
+        matches!(self.kind, StoreKind::Postgres(_) | StoreKind::Valkey(_))
+    }
+
     /// Opens the store once more.
     pub(crate) async fn store(&self) -> Arc<dyn Store> {
         match &self.kind {
             StoreKind::Memory(store) => Arc::new(store.handle()),
             StoreKind::Sqlite(dir) => {
                 let options = sqlite::Options {
-                    partitions: Some(8),
+                    partitions: Some(PARTITIONS),
                     clock: store_clock(&self.clock),
                     ..sqlite::Options::default()
                 };
                 Arc::new(sqlite::open(dir.path().join("onward.db"), options).await.expect("a fresh store opens"))
+            }
+            StoreKind::Postgres(place) => {
+                let clock = Some(store_clock(&self.clock));
+                let options = postgres::Options { clock, ..postgres::Options::default() };
+                Arc::new(postgres::open(&place.url, options).await.expect("the store opens"))
+            }
+            StoreKind::Valkey(place) => {
+                let store = valkey::open_with_clock(&place.url, store_clock(&self.clock)).await;
+                Arc::new(store.expect("the store opens"))
             }
         }
     }
@@ -56,8 +104,23 @@ impl World {
 
     /// Starts an engine on the store.
     pub(crate) async fn engine(&self) -> Engine {
-        Engine::start(self.store().await, self.options()).await.expect("the engine starts")
+        self.engine_on(self.store().await).await
     }
+
+    /// Starts an engine on a store that is open, and waits until it knows its homes.
+    pub(crate) async fn engine_on(&self, store: Arc<dyn Store>) -> Engine {
+        start(store, self.options()).await
+    }
+}
+
+/// Starts an engine, and waits until it knows its homes.
+pub(crate) async fn start(store: Arc<dyn Store>, options: Options) -> Engine {
+    let home = store.home();
+    let engine = Engine::start(store, options).await.expect("the engine starts");
+    while *home.borrow() != Home::Nowhere && engine.homes().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    engine
 }
 
 fn store_clock(clock: &TestClock) -> onward_store::Clock {

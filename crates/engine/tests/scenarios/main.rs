@@ -5,24 +5,29 @@ mod events;
 mod kit;
 mod lanes;
 mod leases;
+mod members;
 mod processes;
 mod queues;
+mod servers;
 mod work;
 
 /// Declares each scenario once and runs it on every store.
 macro_rules! on_every_store {
-    ($($module:ident::$scenario:ident,)*) => {
-        mod memory {
-            $(#[tokio::test]
-            async fn $scenario() {
-                crate::$module::$scenario(crate::kit::World::memory()).await;
-            })*
-        }
+    ($($scenarios:tt)*) => {
+        on_store! { memory, $($scenarios)* }
+        on_store! { sqlite, $($scenarios)* }
+        on_store! { postgres, $($scenarios)* }
+        on_store! { valkey, $($scenarios)* }
+        on_store! { valkey_cluster, $($scenarios)* }
+    };
+}
 
-        mod sqlite {
+macro_rules! on_store {
+    ($store:ident, $($module:ident::$scenario:ident,)*) => {
+        mod $store {
             $(#[tokio::test]
             async fn $scenario() {
-                crate::$module::$scenario(crate::kit::World::sqlite()).await;
+                crate::$module::$scenario(crate::kit::World::$store()).await;
             })*
         }
     };
@@ -53,6 +58,7 @@ on_every_store! {
     events::a_reader_that_dies_again_and_again_sees_every_event_once,
     events::a_reader_gets_what_it_asked_for_and_waits_for_more,
     events::old_events_and_ended_work_go,
+    events::old_events_go_whatever_is_new_beside_them,
     doctor::damage_in_each_index_is_found_and_repaired,
     doctor::a_record_listed_by_other_rules_is_listed_again,
     doctor::records_that_contradict_each_other_are_set_right,
@@ -62,4 +68,8 @@ on_every_store! {
     doctor::a_restored_store_tells_its_readers_and_its_lanes,
     processes::two_engines_share_a_store,
     processes::contended_keys_are_resolved_by_versions,
+    members::three_engines_share_the_partitions,
+    members::the_timers_of_a_dead_engine_are_taken_over,
+    members::an_engine_that_shuts_down_leaves_at_once,
+    members::a_clock_that_jumps_kills_nobody,
 }

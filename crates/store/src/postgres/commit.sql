@@ -9,9 +9,11 @@
 -- failed, with its place among the expectations and the record that is there, and a last row of batch 0 with the time
 -- and with what index rows and trims cost.
 --
+-- The time is the server's, unless a test holds the clock and hands its time over.
+--
 -- Plans are made once, when tables may still be empty, so only those that stay good are allowed.
 CREATE FUNCTION commit(
-  store int, partitions int[],
+  store int, partitions int[], held bigint,
   b_partition int[], b_id uuid[], b_from bigint[], b_until bigint[],
   e_batch int[], e_key text[], e_version uuid[],
   d_batch int[], d_key text[],
@@ -54,7 +56,7 @@ BEGIN
   FOREACH v_partition IN ARRAY partitions LOOP
     PERFORM pg_advisory_xact_lock(store, v_partition);
   END LOOP;
-  v_now := floor(extract(epoch FROM clock_timestamp()) * 1000);
+  v_now := coalesce(held, floor(extract(epoch FROM clock_timestamp()) * 1000));
 
   SELECT array_agg(b.at) INTO v_bad FROM unnest(b_from, b_until) WITH ORDINALITY b(low, high, at)
   WHERE v_now < b.low OR v_now >= b.high;

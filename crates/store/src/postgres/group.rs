@@ -3,14 +3,14 @@
 use super::value::{self, clamp, named, places_to_text, version_to_sql};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
-use crate::{Outcome, Result, Trim};
+use crate::{Millis, Outcome, Result, Trim};
 use std::collections::BTreeMap;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 /// How many parameters a commit has.
-const PARAMETERS: usize = 35;
+const PARAMETERS: usize = 36;
 
 /// The batches' parts, one array for each column: what the function's parameters take.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Arrays<'a> {
     store: i32,
     /// Each once, in ascending order.
     partitions: Vec<i32>,
+    /// The time to judge by, when it is not the server's.
+    held: Option<i64>,
     batches: Batches,
     expect: Expected<'a>,
     delete: Deleted<'a>,
@@ -91,8 +93,8 @@ struct Mended<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    pub(super) fn of(store: i32, plans: &[&'a Plan]) -> Self {
-        let mut arrays = Self { store, ..Self::default() };
+    pub(super) fn of(store: i32, held: Option<Millis>, plans: &[&'a Plan]) -> Self {
+        let mut arrays = Self { store, held: held.map(clamp), ..Self::default() };
         for (number, plan) in (1..).zip(plans) {
             arrays.add(number, plan);
             arrays.add_beside(number, plan);
@@ -171,7 +173,7 @@ impl<'a> Arrays<'a> {
     pub(super) fn values(&self) -> [&(dyn ToSql + Sync); PARAMETERS] {
         let Self { batches, expect, delete, insert, update, append, events, trim, mend, .. } = self;
         [
-            &self.store, &self.partitions,
+            &self.store, &self.partitions, &self.held,
             &batches.partition, &batches.id, &batches.from, &batches.until,
             &expect.batch, &expect.key, &expect.version,
             &delete.batch, &delete.key,

@@ -25,8 +25,8 @@ mod wake;
 mod writer;
 
 use crate::{
-    AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
-    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -40,11 +40,20 @@ use wake::Wakes;
 use writer::Request;
 
 /// What can be chosen beside the URL.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Views for SQL users, name and query, created when they are missing or different. A query may name the tables
     /// without their schema, and read a body with `body_json(body)` and a rank with `rank_of(rank)`.
     pub views: &'static [(&'static str, &'static str)],
+    /// The clock that windows are judged by, for tests that hold one; otherwise the server's.
+    #[doc(hidden)]
+    pub clock: Option<Clock>,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("views", &self.views).finish_non_exhaustive()
+    }
 }
 
 /// Opens the store in a schema, which is made when it does not exist:
@@ -64,6 +73,7 @@ pub async fn open(url: &str, options: Options) -> Result<Postgres> {
     let shared = Arc::new(Shared {
         meta,
         lock_id: lock_id(meta.store_id),
+        clock: options.clock,
         wakes: Wakes::new(),
         written: Mutex::default(),
         home: watch::channel(Home::ByMembership).0,
@@ -98,6 +108,8 @@ pub struct Postgres {
 struct Shared {
     meta: Meta,
     lock_id: i32,
+    /// Held by a test; otherwise the server tells the time.
+    clock: Option<Clock>,
     wakes: Wakes,
     written: Mutex<Stats>,
     home: watch::Sender<Home>,
@@ -119,6 +131,12 @@ impl Postgres {
         if *self.stop.borrow() { Err(check::closed()) } else { Ok(()) }
     }
 
+    /// Takes nothing more, and is no longer a home.
+    fn end(&self) {
+        self.stop.send_replace(true);
+        self.shared.home.send_replace(Home::Nowhere);
+    }
+
     fn reading(&self) -> Result<&Readers> {
         self.is_open()?;
         self.readers.count();
@@ -135,7 +153,7 @@ impl std::fmt::Debug for Postgres {
 impl Drop for Postgres {
     /// The tasks end on their own: the writer once its queue is empty and nobody can add to it.
     fn drop(&mut self) {
-        self.stop.send_replace(true);
+        self.end();
     }
 }
 
@@ -205,7 +223,7 @@ impl Store for Postgres {
     }
 
     async fn close(&self) -> Result<()> {
-        self.stop.send_replace(true);
+        self.end();
         // An error means that the writer has ended already.
         let _ = self.requests.send(Request::Close).await;
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

@@ -39,7 +39,7 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
     let text = match ask {
         Ask::Commit => {
             "SELECT * FROM @.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-             $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)"
+             $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)"
         }
         Ask::Load => "SELECT key, partition, version, places, body FROM @.records WHERE key = ANY ($1)",
         Ask::Ascending => {

@@ -125,7 +125,8 @@ fn moves_feed(plan: &Plan) -> bool {
 
 async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<group::Answer> {
     let plans: Vec<&Plan> = group.members.iter().map(|(_, plan)| plan).collect();
-    let arrays = Arrays::of(shared.lock_id, &plans);
+    let held = shared.clock.as_ref().map(|clock| clock());
+    let arrays = Arrays::of(shared.lock_id, held, &plans);
     let rows = link.commit(&arrays.values()).await?;
     group::answer(&plans, rows)
 }

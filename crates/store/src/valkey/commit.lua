@@ -1,14 +1,17 @@
 -- Checks and writes a group of batches of one tag, each on its own. KEYS: records, index, then feeds and logs.
--- ARGV: the channel and the message for listeners, then the batches; each starts with a header of fixed size that counts
--- what follows. Records and places are read once before the first batch and written once behind the last.
+-- ARGV: the channel and the message for listeners, the time when a test holds the clock, then the batches; each starts
+-- with a header of fixed size that counts what follows. Records and places are read once before the first batch and written once behind the last.
 local STEP = 1000 -- Lua can hand over only so many values in one call.
 local HEADER = '>ddI4I4I4I4I4I4I4I4I4ddc2'
-local FIRST = 3
+local FIRST = 4
 
 local call, unpacked = redis.call, struct.unpack
 local records, index = KEYS[1], KEYS[2]
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = tonumber(ARGV[3])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
 
 -- What each record is now, false for none; what is still to be written of that; and of places.
 local current, fields, listed = {}, {}, {}

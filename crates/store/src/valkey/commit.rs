@@ -3,7 +3,7 @@
 use super::keys::{Keys, Tag};
 use super::script::Call;
 use super::value::{halves, pack, place_start, unpack};
-use super::{fault, watch};
+use super::{Shared, fault, watch};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Batch, Key, Millis, Outcome, Partition, Result, Trim};
@@ -23,10 +23,12 @@ struct Parts<'a> {
 }
 
 /// One call for batches of one tag, in order.
-pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], origin: u64) -> Cmd {
+pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], shared: &Shared) -> Cmd {
     let mut parts = Parts { keys, names: Vec::new(), numbers: HashMap::new(), args: Vec::new() };
     parts.bytes(tag.channel.as_bytes());
-    parts.bytes(watch::message(origin, plans.iter().map(|plan| &plan.batch)));
+    parts.bytes(watch::message(shared.origin, plans.iter().map(|plan| &plan.batch)));
+    // Nothing means the server's own time.
+    parts.bytes(shared.clock.as_ref().map_or_else(Vec::new, |clock| clock().to_string().into_bytes()));
     for plan in plans {
         parts.batch(plan);
     }

@@ -21,8 +21,8 @@ mod watch;
 
 use crate::check::Plan;
 use crate::{
-    AuditPage, Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
-    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry,
+    Meta, Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -44,7 +44,13 @@ use tokio::task::JoinHandle;
 /// answered. Refuses, without changing anything, a server that cannot keep what it is given, and a prefix that belongs to
 /// something else.
 pub async fn open(address: &str) -> Result<Valkey> {
-    open::open(address).await
+    open::open(address, None).await
+}
+
+/// The same with a clock that windows are judged by instead of the server's, for tests that hold one.
+#[doc(hidden)]
+pub async fn open_with_clock(address: &str, clock: Clock) -> Result<Valkey> {
+    open::open(address, Some(clock)).await
 }
 
 /// A store in Valkey or Redis.
@@ -65,6 +71,8 @@ pub struct Valkey {
 struct Shared {
     /// Tells this handle's own messages from others.
     origin: u64,
+    /// Held by a test; otherwise the server tells the time.
+    clock: Option<Clock>,
     reads: AtomicU64,
     written: Mutex<Stats>,
 }

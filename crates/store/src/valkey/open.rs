@@ -9,7 +9,7 @@ use super::read::{bytes, list};
 use super::script::{Call, alone};
 use super::watch::{HINTS_KEPT, Listener};
 use super::{Shared, Valkey, fault};
-use crate::{Error, ErrorKind, Home, Meta, Result};
+use crate::{Clock, Error, ErrorKind, Home, Meta, Result};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ const LAYOUT: u32 = 1;
 const KIND: &str = "onward-store";
 
 /// Opens or makes the store that an address names.
-pub(super) async fn open(text: &str) -> Result<Valkey> {
+pub(super) async fn open(text: &str, clock: Option<Clock>) -> Result<Valkey> {
     let mut address = Address::parse(text)?;
     let first = Net::new(address.clone());
     let found = reach(&first).await?;
@@ -42,7 +42,7 @@ pub(super) async fn open(text: &str) -> Result<Valkey> {
     let (meta, tags) = meta(&net).await.map_err(Error::unwritten)?;
     let keys = Arc::new(Keys::new(&net.address().prefix, meta.partitions, tags));
     probe(&net, &keys).await.map_err(Error::unwritten)?;
-    start(net, keys, meta).await.map_err(Error::unwritten)
+    start(net, keys, meta, clock).await.map_err(Error::unwritten)
 }
 
 /// What the first server that answers says about itself.
@@ -139,10 +139,10 @@ async fn probe(net: &Net, keys: &Keys) -> Result<()> {
     Ok(())
 }
 
-async fn start(net: Arc<Net>, keys: Arc<Keys>, meta: Meta) -> Result<Valkey> {
+async fn start(net: Arc<Net>, keys: Arc<Keys>, meta: Meta, clock: Option<Clock>) -> Result<Valkey> {
     let (hints, _) = broadcast::channel(HINTS_KEPT);
     let (closed, closing) = watch::channel(false);
-    let shared = Arc::new(Shared { origin: chance(), reads: 0.into(), written: Mutex::default() });
+    let shared = Arc::new(Shared { origin: chance(), clock, reads: 0.into(), written: Mutex::default() });
     let listener =
         Listener { net: Arc::clone(&net), keys: Arc::clone(&keys), origin: shared.origin, hints: hints.clone() };
     let subscribed = listener.subscribe().await?;

@@ -103,7 +103,7 @@ impl Committer {
 
     async fn call(&self, plans: &[&Plan]) -> Result<Vec<Result<Outcome>>> {
         let tag = &self.keys.tags()[self.tag];
-        let mut commands = script::alone(commit::command(&self.keys, tag, plans, self.shared.origin));
+        let mut commands = script::alone(commit::command(&self.keys, tag, plans, &self.shared));
         let wait = self.net.address().wait;
         let waits = wait > 0 && plans.iter().any(|plan| !plan.batch.is_check_only());
         if waits {

@@ -6,8 +6,8 @@ pub(crate) mod load;
 pub(crate) mod spread;
 
 use async_trait::async_trait;
-use onward_store::conformance::Subject;
-use onward_store::{Store, valkey};
+use onward_store::conformance::{Hand, Subject};
+use onward_store::{Millis, Store, valkey};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,12 +15,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct Prefix {
     /// The address to open.
     pub(crate) url: String,
+    /// Without one, the server's clock counts.
+    pub(crate) hand: Option<Hand>,
 }
 
 impl Prefix {
     /// A prefix that was not used before on this server, with the fewest partitions the suite needs.
     pub(crate) fn fresh(server: &str) -> Self {
-        Self { url: format!("{}&partitions=4", fresh_url(server)) }
+        Self { url: format!("{}&partitions=4", fresh_url(server)), hand: Some(Hand::at(1_700_000_000_000)) }
     }
 }
 
@@ -33,6 +35,15 @@ pub(crate) fn fresh_url(server: &str) -> String {
 #[async_trait]
 impl Subject for Prefix {
     async fn open(&self) -> Arc<dyn Store> {
-        Arc::new(valkey::open(&self.url).await.expect("the store opens"))
+        let store = match &self.hand {
+            Some(hand) => valkey::open_with_clock(&self.url, hand.clock()).await,
+            None => valkey::open(&self.url).await,
+        };
+        Arc::new(store.expect("the store opens"))
+    }
+
+    fn set_clock(&self, now: Millis) -> bool {
+        self.hand.iter().for_each(|hand| hand.set(now));
+        self.hand.is_some()
     }
 }

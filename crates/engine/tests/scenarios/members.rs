@@ -1,0 +1,142 @@
+//! Processes that share the partitions of a store: who runs what, and what happens when one comes, goes, dies or jumps.
+//!
+//! A store that has one owner at a time, such as a file, shares them out as well: all to one.
+
+use crate::kit::{PARTITIONS, World, eventually, state, submit, work};
+use futures_util::future::select_all;
+use onward_core::{PartitionId, Span, When, index};
+use onward_engine::{Engine, NewExecution};
+use onward_store::{Home, IndexName, Partition, Partitions, Range, Store, Version};
+use std::collections::BTreeMap;
+
+/// The longest that a process waits before it says again that it lives.
+const BEAT: Span = Span::seconds(2);
+/// Beats after which the partitions of a dead process have been taken over.
+const DEAD_AFTER: u32 = 5;
+
+/// The records of members and their versions, which change while the members live.
+async fn members(store: &dyn Store) -> BTreeMap<onward_store::Key, Version> {
+    let (index, place) = (IndexName::new(index::MEMBERS), Partition(0));
+    let page = store.scan(&index, &Partitions::Some(vec![place]), Range::default(), 100).await.expect("answered");
+    let keys: Vec<_> = page.items.into_iter().map(|found| found.key).collect();
+    let rows = store.load(place, &keys).await.expect("answered");
+    rows.into_iter().flatten().map(|row| (row.key, row.version)).collect()
+}
+
+/// Moves the clock on and waits until each of these engines has said that it lives, where they do.
+async fn pass(world: &World, engines: &[Engine], span: Span) {
+    let store = engines[0].store();
+    let before = members(&**store).await;
+    world.clock.advance(span);
+    let alive = engines.len().min(before.len());
+    eventually("everybody alive says so", async || {
+        // Who was still busy with the last time sleeps from now on.
+        world.clock.advance(Span(BEAT.0 / 20));
+        let after = members(&**store).await;
+        before.iter().filter(|(key, version)| after.get(key).is_some_and(|now| now != *version)).count() >= alive
+    })
+    .await;
+}
+
+/// Whether every partition is the home of exactly one of these engines.
+fn are_shared_out(engines: &[Engine]) -> bool {
+    let mut homes: Vec<PartitionId> = engines.iter().flat_map(Engine::homes).collect();
+    homes.sort();
+    homes == (0..PARTITIONS).map(PartitionId).collect::<Vec<_>>()
+}
+
+/// Waits until they are; each look takes as long as the store takes to answer, so that none of its answers is outrun.
+async fn shared_out(engines: &[Engine]) {
+    eventually("the partitions are shared out", async || {
+        members(&**engines[0].store()).await;
+        are_shared_out(engines)
+    })
+    .await;
+}
+
+/// Waits until one of the stores says that it may be a home: an owner that has gone is noticed by the others in time.
+async fn some_home(engines: &[Engine]) {
+    let homes = engines.iter().map(|engine| {
+        let mut home = engine.store().home();
+        Box::pin(async move { home.wait_for(|home| *home != Home::Nowhere).await.is_ok() })
+    });
+    assert!(select_all(homes).await.0, "a store was closed");
+}
+
+/// Several engines that know each other.
+async fn party(world: &World) -> Vec<Engine> {
+    let engines = vec![world.engine().await, world.engine().await, world.engine().await];
+    for _ in 0..3 {
+        pass(world, &engines, BEAT).await;
+    }
+    shared_out(&engines).await;
+    engines
+}
+
+/// Takes the engine out that runs most of the partitions.
+fn busiest(engines: &mut Vec<Engine>) -> Engine {
+    let at = (0..engines.len()).max_by_key(|at| engines[*at].homes().len()).expect("there are engines");
+    engines.remove(at)
+}
+
+pub(crate) async fn three_engines_share_the_partitions(world: World) {
+    let mut engines = party(&world).await;
+    let shares = |engines: &[Engine]| engines.iter().map(Engine::homes).collect::<Vec<_>>();
+    let before = shares(&engines);
+    for _ in 0..10 {
+        pass(&world, &engines, BEAT).await;
+        assert_eq!(shares(&engines), before, "nothing moves while nobody comes or goes");
+    }
+    engines.push(world.engine().await);
+    for _ in 0..3 {
+        pass(&world, &engines, BEAT).await;
+    }
+    shared_out(&engines).await;
+    for (engine, before) in engines.iter().zip(&before) {
+        assert!(engine.homes().iter().all(|home| before.contains(home)), "only what the newcomer runs has moved");
+    }
+}
+
+pub(crate) async fn the_timers_of_a_dead_engine_are_taken_over(world: World) {
+    let mut engines = party(&world).await;
+    let mut ids = Vec::new();
+    for _ in 0..4 * PARTITIONS {
+        let when = When::After(Span::seconds(3));
+        ids.push(submit(&engines[0], NewExecution { when, ..work("later") }).await);
+    }
+    let dead = busiest(&mut engines);
+    assert!(ids.iter().any(|id| dead.homes().contains(&id.partition())));
+    dead.abort();
+    dead.store().close().await.expect("closed");
+    some_home(&engines).await;
+    for _ in 0..DEAD_AFTER {
+        pass(&world, &engines, BEAT).await;
+    }
+    for id in ids {
+        eventually("its time comes", async || state(&engines[0], id).await == "waiting").await;
+    }
+    shared_out(&engines).await;
+}
+
+pub(crate) async fn an_engine_that_shuts_down_leaves_at_once(world: World) {
+    let mut engines = party(&world).await;
+    let leaving = busiest(&mut engines);
+    leaving.shutdown().await;
+    leaving.store().close().await.expect("closed");
+    some_home(&engines).await;
+    pass(&world, &engines, BEAT).await;
+    shared_out(&engines).await;
+}
+
+pub(crate) async fn a_clock_that_jumps_kills_nobody(world: World) {
+    let engines = party(&world).await;
+    let before: Vec<_> = engines.iter().map(Engine::homes).collect();
+    for _ in 0..5 {
+        pass(&world, &engines, Span::hours(1)).await;
+        for _ in 0..100 {
+            let homes: Vec<_> = engines.iter().map(Engine::homes).collect();
+            assert_eq!(homes, before);
+            tokio::task::yield_now().await;
+        }
+    }
+}
