@@ -34,7 +34,7 @@ pub async fn open_store(address: &str, options: &ClientOptions) -> Result<Arc<dy
 
 #[cfg(feature = "postgres")]
 async fn open_postgres(url: &str) -> Result<Arc<dyn Store>> {
-    let options = onward_store::postgres::Options { views: views::postgres::VIEWS };
+    let options = onward_store::postgres::Options { views: views::postgres::VIEWS, ..Default::default() };
     Ok(Arc::new(onward_store::postgres::open(url, options).await?))
 }
 
