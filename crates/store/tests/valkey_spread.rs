@@ -21,6 +21,7 @@ macro_rules! checks {
             due::bounds_and_order_hold,
             feed::events_come_in_order_and_resume,
             feed::nothing_appears_behind_a_reader,
+            feed::a_busy_partition_keeps_no_other_waiting,
             feed::trimming_leaves_a_visible_gap,
             feed::positions_never_start_again,
             feed::positions_can_be_raised,

@@ -53,6 +53,25 @@ pub async fn events_come_in_order_and_resume(subject: &impl Subject) {
     assert_eq!(foreign.kind(), crate::ErrorKind::Invalid);
 }
 
+/// As many pages as there are partitions show something of each, or all that was committed before the busy one's.
+pub async fn a_busy_partition_keeps_no_other_waiting(subject: &impl Subject) {
+    let store = subject.open().await;
+    let others = [1, 2, 3].map(Partition);
+    for other in others {
+        emit(&*store, other, &["early"]).await;
+    }
+    for _ in 0..10 {
+        emit(&*store, Partition(0), &["busy"; 20]).await;
+    }
+    let (mut seen, mut cursor) = (BTreeMap::new(), Cursor::start());
+    for _ in 0..store.meta().partitions {
+        let page = store.read_feed(&cursor, 10).await.expect("the store reads feeds");
+        page.events.iter().for_each(|event| *seen.entry(event.partition).or_insert(0) += 1);
+        cursor = page.cursor;
+    }
+    assert!(others.iter().all(|other| seen.get(other) == Some(&1)), "{seen:?}");
+}
+
 /// Everything behind a cursor, page by page, and where it ends.
 async fn read_on(store: &dyn Store, from: &Cursor, limit: usize) -> (Vec<Event>, Cursor) {
     let (mut seen, mut cursor) = (Vec::new(), from.clone());

@@ -131,7 +131,7 @@ impl Postgres {
         if *self.stop.borrow() { Err(check::closed()) } else { Ok(()) }
     }
 
-    /// Takes nothing more, and is no longer a home.
+    /// From here on it takes nothing and is no home.
     fn end(&self) {
         self.stop.send_replace(true);
         self.shared.home.send_replace(Home::Nowhere);
