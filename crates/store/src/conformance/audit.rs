@@ -48,7 +48,7 @@ async fn damage(store: &dyn Store, name: &str, place: Place, listed: bool) {
 }
 
 /// Every record and every row is seen, whatever the size of the pages.
-pub async fn an_audit_sees_everything(subject: &impl Subject) {
+pub async fn an_audit_sees_everything(subject: &dyn Subject) {
     let store = subject.open().await;
     assert_eq!(audit(&*store).await, AuditPage::default());
     for at in 0..40_u16 {
@@ -69,7 +69,7 @@ pub async fn an_audit_sees_everything(subject: &impl Subject) {
 }
 
 /// Each kind of damage is found, and the repair it asks for sets it right.
-pub async fn faults_are_found_and_mended(subject: &impl Subject) {
+pub async fn faults_are_found_and_mended(subject: &dyn Subject) {
     let store = subject.open().await;
     for at in 0..9 {
         put(&*store, P, vec![listed(&format!("r{at}"), at)]).await;
@@ -108,7 +108,7 @@ pub async fn faults_are_found_and_mended(subject: &impl Subject) {
 }
 
 /// A repair of what has changed meanwhile changes nothing.
-pub async fn mending_is_conditional(subject: &impl Subject) {
+pub async fn mending_is_conditional(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, vec![listed("r", 1)]).await;
     let late = mending(&*store, P, Mend { key: key("r"), place: Place::Index(entry("a", 1)), listed: true }).await;
@@ -122,7 +122,7 @@ pub async fn mending_is_conditional(subject: &impl Subject) {
 }
 
 /// While others write, a healthy store shows no fault, and what stays is seen.
-pub async fn no_fault_is_imagined_while_others_write(subject: &impl Subject) {
+pub async fn no_fault_is_imagined_while_others_write(subject: &dyn Subject) {
     let store = subject.open().await;
     for at in 0..60 {
         put(&*store, P, vec![listed(&format!("s{at:02}"), at)]).await;

@@ -6,7 +6,7 @@ use crate::{Append, Batch, Outcome, Record, Store, Version};
 use bytes::Bytes;
 
 /// Records, entries, due times, log entries and events of one batch are all there after it.
-pub async fn a_batch_writes_all_it_says(subject: &impl Subject) {
+pub async fn a_batch_writes_all_it_says(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, vec![record("gone", "1")]).await;
     let gone = load(&*store, P, "gone").await.expect("put before");
@@ -33,7 +33,7 @@ pub async fn a_batch_writes_all_it_says(subject: &impl Subject) {
 }
 
 /// One stale expectation among many: nothing changes, and exactly the stale keys come back as they are.
-pub async fn a_conflict_writes_nothing_and_returns_what_is_there(subject: &impl Subject) {
+pub async fn a_conflict_writes_nothing_and_returns_what_is_there(subject: &dyn Subject) {
     let store = subject.open().await;
     let mut there = record("there", "old");
     there.entries = vec![entry("list", 1)];
@@ -62,7 +62,7 @@ pub async fn a_conflict_writes_nothing_and_returns_what_is_there(subject: &impl 
 }
 
 /// `None` holds for a key that is not there, and only for it.
-pub async fn absent_keys_can_be_expected(subject: &impl Subject) {
+pub async fn absent_keys_can_be_expected(subject: &dyn Subject) {
     let store = subject.open().await;
     let expecting = |version: Option<Version>| {
         let mut batch = Batch::new(P, fresh());
@@ -78,7 +78,7 @@ pub async fn absent_keys_can_be_expected(subject: &impl Subject) {
 }
 
 /// Deleting and making a key again gives it a version that no copy from before has.
-pub async fn a_record_made_again_is_not_mistaken_for_the_old_one(subject: &impl Subject) {
+pub async fn a_record_made_again_is_not_mistaken_for_the_old_one(subject: &dyn Subject) {
     let store = subject.open().await;
     let old = put(&*store, P, vec![record("a", "same")]).await;
     delete(&*store, P, "a").await;
@@ -92,7 +92,7 @@ pub async fn a_record_made_again_is_not_mistaken_for_the_old_one(subject: &impl 
 }
 
 /// A conflict in a group stops only its own batch, and a batch sees what the ones before it wrote.
-pub async fn batches_of_a_group_stand_on_their_own(subject: &impl Subject) {
+pub async fn batches_of_a_group_stand_on_their_own(subject: &dyn Subject) {
     let store = subject.open().await;
     let first = putting(&*store, P, vec![record("a", "first")]).await;
     let mut stale = putting(&*store, P, vec![record("a", "stale"), record("b", "stale")]).await;
@@ -109,7 +109,7 @@ pub async fn batches_of_a_group_stand_on_their_own(subject: &impl Subject) {
 }
 
 /// A key that is expected to be absent may be deleted.
-pub async fn deleting_an_absent_key_changes_nothing(subject: &impl Subject) {
+pub async fn deleting_an_absent_key_changes_nothing(subject: &dyn Subject) {
     let store = subject.open().await;
     let mut batch = Batch::new(P, fresh());
     batch.expect.push((key("never"), None));
@@ -119,7 +119,7 @@ pub async fn deleting_an_absent_key_changes_nothing(subject: &impl Subject) {
 }
 
 /// A batch without writes is answered by looking: no group is made durable for it and no row is written.
-pub async fn batches_that_only_check_need_no_sync(subject: &impl Subject) {
+pub async fn batches_that_only_check_need_no_sync(subject: &dyn Subject) {
     let store = subject.open().await;
     let version = put(&*store, P, vec![record("a", "1")]).await;
     let before = store.stats();
@@ -136,7 +136,7 @@ pub async fn batches_that_only_check_need_no_sync(subject: &impl Subject) {
 }
 
 /// A store never looks into bodies: any bytes come back as they were.
-pub async fn bodies_come_back_byte_for_byte(subject: &impl Subject) {
+pub async fn bodies_come_back_byte_for_byte(subject: &dyn Subject) {
     let store = subject.open().await;
     let long: Vec<u8> = (0..300_000_u32).map(|at| at.to_le_bytes()[0]).collect();
     let bodies: Vec<Vec<u8>> = vec![
@@ -167,7 +167,7 @@ pub async fn bodies_come_back_byte_for_byte(subject: &impl Subject) {
 }
 
 /// One answer for each key, in order, also for keys asked twice.
-pub async fn loads_answer_in_the_order_asked(subject: &impl Subject) {
+pub async fn loads_answer_in_the_order_asked(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, vec![record("b", "b"), record("a", "a"), record("c", "c")]).await;
     let keys: Vec<_> = ["c", "none", "a", "c", "b"].map(key).into();
@@ -179,7 +179,7 @@ pub async fn loads_answer_in_the_order_asked(subject: &impl Subject) {
 }
 
 /// A record, each entry added or removed, each due time set or taken away, log entry and event is one row.
-pub async fn rows_are_counted(subject: &impl Subject) {
+pub async fn rows_are_counted(subject: &dyn Subject) {
     let store = subject.open().await;
     let rows = |store: &dyn Store| (store.stats().rows, store.stats().bytes);
     let mut made: Record = record("a", "1234");
@@ -201,7 +201,7 @@ pub async fn rows_are_counted(subject: &impl Subject) {
 }
 
 /// Several processes add one to the same record at the same time; every success counts.
-pub async fn no_update_is_lost_between_racing_writers(subject: &impl Subject) {
+pub async fn no_update_is_lost_between_racing_writers(subject: &dyn Subject) {
     const EACH: u64 = 25;
     let stores = [subject.open().await, subject.open().await];
     put(&*stores[0], P, vec![record("sum", "0")]).await;

@@ -14,7 +14,7 @@ async fn between(store: &dyn Store, from: Millis, until: Millis, limit: usize) -
 }
 
 /// `from <= due < until`, earliest first, equal times by key, at most as many as asked.
-pub async fn bounds_and_order_hold(subject: &impl Subject) {
+pub async fn bounds_and_order_hold(subject: &dyn Subject) {
     let store = subject.open().await;
     let times =
         [("e", 30), ("d", 20), ("c", 20), ("b/x", 20), ("b", 20), ("a", 10), ("zero", 0), ("late", u64::MAX - 1)];
@@ -35,7 +35,7 @@ pub async fn bounds_and_order_hold(subject: &impl Subject) {
 }
 
 /// A due time appears, moves and goes with its record, in the same commit.
-pub async fn due_times_follow_their_record(subject: &impl Subject) {
+pub async fn due_times_follow_their_record(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, vec![due_at("a", Some(10)), due_at("b", Some(20)), due_at("c", Some(30))]).await;
     put(&*store, P, vec![due_at("a", Some(25)), due_at("b", None)]).await;

@@ -25,7 +25,7 @@ fn bodies(events: &[Event], partition: Partition) -> Vec<&str> {
 }
 
 /// Events of a partition come in the order of their commits, and a cursor goes on exactly behind the last.
-pub async fn events_come_in_order_and_resume(subject: &impl Subject) {
+pub async fn events_come_in_order_and_resume(subject: &dyn Subject) {
     let store = subject.open().await;
     let nothing = store.read_feed(&Cursor::start(), 10).await.expect("the store reads feeds");
     assert_eq!((nothing.events.len(), nothing.gap), (0, false));
@@ -54,7 +54,7 @@ pub async fn events_come_in_order_and_resume(subject: &impl Subject) {
 }
 
 /// As many pages as there are partitions show something of each, or all that was committed before the busy one's.
-pub async fn a_busy_partition_keeps_no_other_waiting(subject: &impl Subject) {
+pub async fn a_busy_partition_keeps_no_other_waiting(subject: &dyn Subject) {
     let store = subject.open().await;
     let others = [1, 2, 3].map(Partition);
     for other in others {
@@ -87,7 +87,7 @@ async fn read_on(store: &dyn Store, from: &Cursor, limit: usize) -> (Vec<Event>,
 }
 
 /// Writers of several processes race; a reader that pages along misses nothing and is never overtaken from behind.
-pub async fn nothing_appears_behind_a_reader(subject: &impl Subject) {
+pub async fn nothing_appears_behind_a_reader(subject: &dyn Subject) {
     const WRITERS: usize = 6;
     const EACH: usize = 60;
     let stores: Vec<Arc<dyn Store>> = vec![subject.open().await, subject.open().await, subject.open().await];
@@ -134,7 +134,7 @@ fn sorted(events: Vec<Event>) -> Vec<(Partition, u64, Bytes)> {
 }
 
 /// Trimming takes one partition's events up to a position; only a reader who had not read them hears of a gap.
-pub async fn trimming_leaves_a_visible_gap(subject: &impl Subject) {
+pub async fn trimming_leaves_a_visible_gap(subject: &dyn Subject) {
     let store = subject.open().await;
     emit(&*store, P, &["1", "2", "3"]).await;
     emit(&*store, Partition(2), &["a", "b"]).await;
@@ -160,7 +160,7 @@ pub async fn trimming_leaves_a_visible_gap(subject: &impl Subject) {
 }
 
 /// The newest event stays even when everything is trimmed, so that no position is given twice.
-pub async fn positions_never_start_again(subject: &impl Subject) {
+pub async fn positions_never_start_again(subject: &dyn Subject) {
     let store = subject.open().await;
     let mut highest = 0;
     for round in 0..5 {
@@ -180,7 +180,7 @@ pub async fn positions_never_start_again(subject: &impl Subject) {
 }
 
 /// Positions can be raised above those of a time that was lost; readers from below hear of it once and go on.
-pub async fn positions_can_be_raised(subject: &impl Subject) {
+pub async fn positions_can_be_raised(subject: &dyn Subject) {
     const ABOVE: u64 = 1 << 61;
     let store = subject.open().await;
     emit(&*store, P, &["1", "2"]).await;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 
 /// A process that goes away without a word leaves everything it was told was committed.
-pub async fn a_store_dropped_without_closing_keeps_everything(subject: &impl Subject) {
+pub async fn a_store_dropped_without_closing_keeps_everything(subject: &dyn Subject) {
     let store = subject.open().await;
     let meta = store.meta();
     let mut made = record("a", "1");
@@ -34,7 +34,7 @@ pub async fn a_store_dropped_without_closing_keeps_everything(subject: &impl Sub
 }
 
 /// After closing, one handle refuses every call and its hints end; another handle goes on.
-pub async fn closing_ends_one_handle_only(subject: &impl Subject) {
+pub async fn closing_ends_one_handle_only(subject: &dyn Subject) {
     let (store, other) = (subject.open().await, subject.open().await);
     put(&*store, P, vec![record("a", "1")]).await;
     let mut hints = store.watch();
@@ -81,7 +81,7 @@ async fn refuses_everything(store: &dyn Store) {
 }
 
 /// A store can serve, says so, and is the same store in every handle.
-pub async fn health_and_meta_are_stable(subject: &impl Subject) {
+pub async fn health_and_meta_are_stable(subject: &dyn Subject) {
     let (first, second) = (subject.open().await, subject.open().await);
     assert_eq!(first.meta(), second.meta());
     assert!(first.meta().partitions >= 4, "the suite needs four partitions");

@@ -39,7 +39,7 @@ fn logging(expect: Option<crate::Version>, seq: u64) -> Batch {
 }
 
 /// Every kind of malformed batch.
-pub async fn broken_batches_are_refused_whole(subject: &impl Subject) {
+pub async fn broken_batches_are_refused_whole(subject: &dyn Subject) {
     let store = subject.open().await;
     let long = "x".repeat(KEY_BYTES_MAX + 1);
     for name in ["", "tab\t", "line\n", "zero\0", "del\u{7f}", long.as_str()] {
@@ -87,7 +87,7 @@ async fn logs_are_checked(store: &dyn Store) {
 }
 
 /// A key that lives in one partition cannot be read or written in another.
-pub async fn a_key_belongs_to_one_partition(subject: &impl Subject) {
+pub async fn a_key_belongs_to_one_partition(subject: &dyn Subject) {
     let store = subject.open().await;
     let version = put(&*store, P, vec![record("a", "1")]).await;
     let other = Partition(2);
@@ -110,7 +110,7 @@ pub async fn a_key_belongs_to_one_partition(subject: &impl Subject) {
 }
 
 /// Batches and loads over the limits are refused before they cost anything.
-pub async fn oversized_batches_are_refused(subject: &impl Subject) {
+pub async fn oversized_batches_are_refused(subject: &dyn Subject) {
     let store = subject.open().await;
     let entries = (0..=ENTRIES_MAX).map(|at| entry(&format!("i{at}"), 1)).collect();
     refused(&*store, "too many entries", listed("a", entries)).await;
@@ -130,7 +130,7 @@ pub async fn oversized_batches_are_refused(subject: &impl Subject) {
 }
 
 /// What is exactly at a limit works like everything else.
-pub async fn largest_names_are_accepted(subject: &impl Subject) {
+pub async fn largest_names_are_accepted(subject: &dyn Subject) {
     let store = subject.open().await;
     let long = "ü".repeat(KEY_BYTES_MAX / 2);
     let mut made = record(&long, "1");

@@ -20,7 +20,7 @@ fn lines(of: &[(u64, &str)]) -> Vec<(u64, Bytes)> {
 }
 
 /// Entries come by sequence, behind the one asked, at most as many as asked; logs of similar names do not mix.
-pub async fn entries_are_read_in_order(subject: &impl Subject) {
+pub async fn entries_are_read_in_order(subject: &dyn Subject) {
     let store = subject.open().await;
     append(&*store, "a", &[(3, "three"), (1, "one")]).await;
     append(&*store, "a", &[(2, "two"), (300, "last"), (crate::limits::SEQ_MAX, "max")]).await;
@@ -40,7 +40,7 @@ pub async fn entries_are_read_in_order(subject: &impl Subject) {
 }
 
 /// The same sequence again replaces what was there.
-pub async fn an_entry_written_again_is_replaced(subject: &impl Subject) {
+pub async fn an_entry_written_again_is_replaced(subject: &dyn Subject) {
     let store = subject.open().await;
     append(&*store, "a", &[(1, "one"), (2, "two")]).await;
     append(&*store, "a", &[(2, "second"), (3, "three")]).await;
@@ -48,7 +48,7 @@ pub async fn an_entry_written_again_is_replaced(subject: &impl Subject) {
 }
 
 /// Trimming takes entries up to and including a sequence from one log only.
-pub async fn trimming_forgets_up_to_a_sequence(subject: &impl Subject) {
+pub async fn trimming_forgets_up_to_a_sequence(subject: &dyn Subject) {
     let store = subject.open().await;
     append(&*store, "a", &[(1, "one"), (2, "two"), (5, "five")]).await;
     append(&*store, "b", &[(1, "one")]).await;
@@ -62,7 +62,7 @@ pub async fn trimming_forgets_up_to_a_sequence(subject: &impl Subject) {
 }
 
 /// Deleting the record deletes its log, and a record made again starts with an empty one.
-pub async fn a_log_ends_with_its_record(subject: &impl Subject) {
+pub async fn a_log_ends_with_its_record(subject: &dyn Subject) {
     let store = subject.open().await;
     append(&*store, "a", &[(1, "one"), (2, "two")]).await;
     append(&*store, "ab", &[(1, "one")]).await;

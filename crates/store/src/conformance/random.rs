@@ -18,7 +18,7 @@ const INDEXES: [&str; 6] = ["a", "a/b", "ab", "list/x", "ready/ä", "z"];
 const RANKS: [u64; 9] = [0, 1, 2, 1000, 1 << 53, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
 
 /// Ten thousand batches: every outcome, and again and again everything that can be read, equals the reference's.
-pub async fn random_batches_agree_with_memory(subject: &impl Subject) {
+pub async fn random_batches_agree_with_memory(subject: &dyn Subject) {
     let mut pair = Pair::new(subject.open().await);
     let mut chance = Chance::new(SEED);
     let (mut done, mut group, mut expected) = (0, Vec::new(), Vec::new());

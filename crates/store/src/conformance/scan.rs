@@ -33,7 +33,7 @@ async fn fill(store: &dyn Store) -> Vec<(u64, String)> {
 }
 
 /// Order is by rank as an unsigned number, then by the bytes of the key.
-pub async fn order_is_rank_then_key_bytewise(subject: &impl Subject) {
+pub async fn order_is_rank_then_key_bytewise(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, KEYS.iter().rev().map(|name| listed(name, "same", 7)).collect()).await;
     let names: Vec<String> = list(&*store, "same").await.into_iter().map(|found| found.1).collect();
@@ -50,7 +50,7 @@ pub async fn order_is_rank_then_key_bytewise(subject: &impl Subject) {
 }
 
 /// Pages of any size, each started behind the last item of the one before, give every entry once.
-pub async fn pages_join_up_in_both_directions(subject: &impl Subject) {
+pub async fn pages_join_up_in_both_directions(subject: &dyn Subject) {
     let store = subject.open().await;
     let all = fill(&*store).await;
     for (direction, limit) in [
@@ -82,7 +82,7 @@ pub async fn pages_join_up_in_both_directions(subject: &impl Subject) {
 }
 
 /// `from` is included, `until` is not, and both combine with `after`.
-pub async fn ranges_bound_a_scan(subject: &impl Subject) {
+pub async fn ranges_bound_a_scan(subject: &dyn Subject) {
     let store = subject.open().await;
     let all = fill(&*store).await;
     let afters = [None, Some((1, key("a"))), Some((1 << 63, key("b03"))), Some((u64::MAX, key("zzz")))];
@@ -120,7 +120,7 @@ fn within(all: &[(u64, String)], range: &Range) -> Vec<(u64, String)> {
 }
 
 /// Only entries of the asked partitions are found, and each says where it lives.
-pub async fn partitions_filter_a_scan(subject: &impl Subject) {
+pub async fn partitions_filter_a_scan(subject: &dyn Subject) {
     let store = subject.open().await;
     for at in 0..12_u16 {
         let partition = Partition(at % 4);
@@ -144,7 +144,7 @@ pub async fn partitions_filter_a_scan(subject: &impl Subject) {
 }
 
 /// An entry appears, moves and goes with its record, in the same commit.
-pub async fn entries_follow_their_record(subject: &impl Subject) {
+pub async fn entries_follow_their_record(subject: &dyn Subject) {
     let store = subject.open().await;
     let mut made = record("a", "1");
     made.entries = vec![entry("x", 1), entry("y", 2)];
@@ -164,7 +164,7 @@ pub async fn entries_follow_their_record(subject: &impl Subject) {
 }
 
 /// A count is exact up to its cap and says when it stopped there.
-pub async fn counts_stop_at_the_cap(subject: &impl Subject) {
+pub async fn counts_stop_at_the_cap(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, (0..10).map(|at| listed(&format!("k{at}"), "i", at)).collect()).await;
     for (cap, n, capped) in [(0, 0, true), (1, 1, true), (9, 9, true), (10, 10, false), (u64::MAX, 10, false)] {

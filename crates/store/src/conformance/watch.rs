@@ -5,7 +5,7 @@ use super::kit::{P, put, record, soon};
 use futures_util::StreamExt;
 
 /// Each of several commits by another process brings at least one hint, and the commit is there when it comes.
-pub async fn a_commit_wakes_another_process(subject: &impl Subject) {
+pub async fn a_commit_wakes_another_process(subject: &dyn Subject) {
     let (writer, listener) = (subject.open().await, subject.open().await);
     let mut hints = listener.watch();
     for round in 0..5 {

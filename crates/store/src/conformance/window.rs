@@ -5,7 +5,7 @@ use super::kit::{P, fresh, key, load, outcome_of, putting, record};
 use crate::{Batch, Millis, Outcome, Window};
 
 /// Far windows are told from near ones, whatever clock the store has, and every answer carries its time.
-pub async fn outside_is_judged_by_the_stores_clock(subject: &impl Subject) {
+pub async fn outside_is_judged_by_the_stores_clock(subject: &dyn Subject) {
     const HOUR: Millis = 3_600_000;
     let store = subject.open().await;
     let now = match outcome_of(&*store, Batch::new(P, fresh())).await {
@@ -35,7 +35,7 @@ pub async fn outside_is_judged_by_the_stores_clock(subject: &impl Subject) {
 }
 
 /// `not_before <= now < not_after`, to the millisecond, and the window is judged before the expectations.
-pub async fn the_edges_are_exact(subject: &impl Subject) {
+pub async fn the_edges_are_exact(subject: &dyn Subject) {
     let store = subject.open().await;
     if !subject.set_clock(5_000) {
         println!("window edges: not checked, this store's clock cannot be set");
