@@ -4,7 +4,7 @@ use super::calls::Since;
 use super::executions::Asks;
 use super::holding::Holding;
 use super::{Checker, Stage};
-use onward_core::record::{AttemptEnd, Execution, Record, State};
+use onward_core::record::{AttemptEnd, Execution, Outcome, Record, State};
 use onward_core::{
     AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Millis, Payload, PayloadSlot, Rejection, Renewed,
     WorkerName,
@@ -167,7 +167,8 @@ impl Checker {
     fn resulted(&mut self, fence: Fence, result: &Payload) {
         let ended = self.execution(fence.execution).filter(|execution| {
             let is_last = execution.last.as_ref().is_some_and(|last| last.lease == fence.lease);
-            is_last && matches!(Stage::of(execution), Stage::Finished(_))
+            // A new life that ended before its first attempt has no result, and the attempt is still the last one.
+            is_last && matches!(Stage::of(execution), Stage::Finished(Outcome::Success))
         });
         let Some(execution) = ended else { return };
         let kept = self.payload(execution, PayloadSlot::Result);

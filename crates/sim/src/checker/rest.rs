@@ -118,7 +118,11 @@ pub(super) fn is_open(record: &Record) -> bool {
     match record {
         // What has ended is due one day; only the days within a run are worth waiting for.
         Record::Execution(execution) => match &execution.state {
-            State::Finished(finished) => finished.purging.is_some() || execution.policy.retention.is_some(),
+            State::Finished(finished) => match finished.purging {
+                // What is left only answers repeats, for longer than a calm lasts.
+                Some(purging) => purging.left > 0,
+                None => execution.policy.retention.is_some(),
+            },
             State::Waiting(_) | State::Active(_) => true,
         },
         Record::Outbox(outbox) => outbox.first < outbox.next,

@@ -49,7 +49,8 @@ impl Checker {
                         State::Active(active) if active.lease.id == fence.lease => active.stop.clone(),
                         _ => return false,
                     };
-                    right && stop == renewed.stop
+                    // One commit may hold both what was said and, behind it, a wish that it stop.
+                    right && (stop == renewed.stop || renewed.stop.is_none())
                 };
                 let seen = self.history.any(fence.execution, said) || self.ended_since(since, fence);
                 if !seen && !self.executions.is_void(fence.execution) {
