@@ -12,6 +12,7 @@ need() {
 need cc 'gcc libc6-dev' # SQLite is compiled from its source
 need strace strace      # the crash tests record writes and syncs
 need redis-server redis-server
+need openssl openssl    # the tests of encrypted connections make certificates
 # Debian keeps the programs of each version of Postgres in a directory of their own.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
 need valkey-server 'valkey-server valkey-tools'
