@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Records removed in one step: few enough that no commit of others waits long behind it.
 const STEP: usize = 64;
 /// How much longer than a step it rests while it is in time.
-const REST: u64 = 12;
+const REST: u64 = 4;
 /// How late the oldest may be before there is no rest at all; far less than the shortest retention.
 const LATE_MAX: Span = Span(limits::RETENTION_MIN.0 / 2);
 /// How often one record is worked on in one step, when it is removed in pieces.
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn it_rests_less_the_later_it_is() {
-        assert_eq!(rest(Span(10), Span(0)), Span(120));
-        assert_eq!(rest(Span(0), Span(0)), Span(12), "it always rests while it is in time");
-        assert_eq!(rest(Span(10), Span(LATE_MAX.0 / 2)), Span(60));
+        assert_eq!(rest(Span(10), Span(0)), Span(10 * REST));
+        assert_eq!(rest(Span(0), Span(0)), Span(REST), "it always rests while it is in time");
+        assert_eq!(rest(Span(10), Span(LATE_MAX.0 / 2)), Span(5 * REST));
         assert_eq!(rest(Span(10), LATE_MAX), Span(0));
         assert_eq!(rest(Span(10), Span(LATE_MAX.0 * 9)), Span(0));
     }

@@ -67,7 +67,7 @@ fn lane(at: usize) -> String {
 /// Fills a store, and closes it so that the measured process starts like any other.
 async fn grow(address: &str, size: &Size) -> Result<(), Error> {
     let store = site::open(address).await?;
-    let seed = Seed { finished: size.finished, waiting: size.waiting, retention: None };
+    let seed = Seed { finished: size.finished, waiting: size.waiting, retention: None, life: seed::LIFE };
     seed::fill(&store, &seed).await?;
     Ok(store.close().await?)
 }

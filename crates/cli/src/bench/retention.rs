@@ -20,6 +20,8 @@ const NAMES: [&str; 2] = ["the engine that removes", "the engine that does not"]
 const ROUNDS_MAX: usize = 3;
 /// Events are looked for eight times as often as they are kept, so that the end need not be waited for.
 const EVENTS_KEPT: Span = Span::seconds(16);
+/// How long ago the first of them outlived its retention: they do so almost at once.
+const LIFE: Span = Span::seconds(30);
 /// How long everything may take to go before the run is given up.
 const PATIENCE_SECONDS: f64 = limits::RETENTION_MIN.0 as f64 / 1_000.0;
 
@@ -34,7 +36,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         let warm_up = size.callers * WARM_UP;
         let mut plain = EngineSide::start(site.fresh().await?, &lane, size.callers, warm_up).await?;
         let fresh = site.fresh().await?;
-        let seed = Seed { finished: size.expired, waiting: 0, retention: Some(limits::RETENTION_MIN) };
+        let seed = Seed { finished: size.expired, waiting: 0, retention: Some(limits::RETENTION_MIN), life: LIFE };
         seed::fill(&fresh.store, &seed).await?;
         let (store, begun) = (fresh.store.clone(), SystemClock.now());
         let mut sums = [Tally::default(), plain.run(amount * size.turns).await?];

@@ -20,8 +20,8 @@ pub(crate) const BACKLOG: &str = "backlog";
 const GROUP: usize = 2_000;
 /// Groups prepared ahead of the store.
 const AHEAD: usize = 4;
-/// The span of time over which the seeded life went on.
-const LIFE: Span = Span::hours(6);
+/// A usual span of time for a life to go on.
+pub(crate) const LIFE: Span = Span::hours(6);
 
 /// What to write.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,8 @@ pub(crate) struct Seed {
     pub(crate) waiting: usize,
     /// How long ended executions are kept; all of them have ended longer ago than that.
     pub(crate) retention: Option<Span>,
+    /// The span of time over which this life went on.
+    pub(crate) life: Span,
 }
 
 /// Writes finished and waiting executions.
@@ -76,7 +78,7 @@ impl Life {
             lanes: LANES.iter().map(|lane| work::name(lane)).collect(),
             backlog: work::name(BACKLOG),
             seed,
-            begun: ended - LIFE,
+            begun: ended - seed.life,
             made: 0,
         }
     }
@@ -87,7 +89,7 @@ impl Life {
         let count = GROUP.min(total - self.made);
         let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
         for at in self.made..self.made + count {
-            let created = self.begun + Span(LIFE.0 * at as u64 / total as u64);
+            let created = self.begun + Span(self.seed.life.0 * at as u64 / total as u64);
             // Waiting work is spread evenly among the finished.
             let waits = (at + 1) * self.seed.waiting / total > at * self.seed.waiting / total;
             let lane = if waits { &self.backlog } else { &self.lanes[at % self.lanes.len()] };
