@@ -1,10 +1,10 @@
 //! `onward lane`: what lanes let through, and what holds for work that does not say otherwise.
 
-use crate::args::{LaneArgs, LaneCommand, LaneSetArgs};
+use crate::args::{LaneArgs, LaneCommand, LaneSetArgs, WatchArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
 use crate::watch::{self, Shown};
-use crate::{get, output, shape};
+use crate::{get, shape};
 use onward::engine::LaneListing;
 use onward::{Client, Error, LaneState, Policy, RetryPolicy};
 use serde_json::{Value, json};
@@ -15,20 +15,15 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
         _ => None,
     };
     let client = get::open(store, &args.namespace).await?;
-    if let LaneCommand::Ls(watch) = &args.command {
-        let look = async || {
-            let (object, text) = list(&client).await?;
-            Ok(Shown::passing(if json { object.to_string() } else { text }))
-        };
-        let shown = watch::show(watch, look).await;
-        client.shutdown().await?;
-        return shown.map(|()| Exit::Success);
-    }
-    let done = act(&client, &args.command, change).await;
+    let once = WatchArgs { watch: None };
+    let watch = if let LaneCommand::Ls(watch) = &args.command { watch } else { &once };
+    let look = async || {
+        let (object, text) = act(&client, &args.command, change.clone()).await?;
+        Ok(Shown::passing(if json { object.to_string() } else { text }))
+    };
+    let shown = watch::show(watch, look).await;
     client.shutdown().await?;
-    let (object, text) = done?;
-    output::print(&if json { object.to_string() } else { text });
-    Ok(Exit::Success)
+    shown.map(|()| Exit::Success)
 }
 
 async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(Value, String), Error> {

@@ -1,7 +1,7 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
 use crate::record::{Execution, Readiness, Record, State, Waiting};
-use crate::{Class, Key, Lane, Millis, Namespace, Share};
+use crate::{Class, Lane, Millis, Namespace, Share};
 
 /// A place in an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,15 +121,6 @@ fn is_housekeeping(record: &Record) -> bool {
         Record::Execution(execution) => matches!(execution.state, State::Finished(_)),
         Record::Idempotency(_) => true,
         _ => false,
-    }
-}
-
-/// The parts of a class registration's key: what a worker needs to know which ready queues exist.
-#[must_use]
-pub fn class_of(key: &Key) -> Option<(&Namespace, &Lane, &str)> {
-    match key {
-        Key::Class(namespace, lane, class, _) => Some((namespace, lane, class)),
-        _ => None,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::Error;
 use crate::binding::{self, Loaded};
-use crate::board::QueueKey;
 use crate::cache::Cache;
 use crate::shared::Shared;
 use crate::task::{Answer, Task};
+use crate::topics;
 use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{
@@ -194,15 +194,8 @@ fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Chan
     }
     batch.events = binding::events(view.events());
     batch.window = binding::window(view.window());
-    batch.wake = topics(&changes);
+    batch.wake = topics::of(shared, view.partition(), &changes);
     (batch, changes)
-}
-
-/// The ready queues that got work which nobody here has taken, for workers in other processes.
-fn topics(changes: &[Change]) -> Vec<String> {
-    let ready = changes.iter().filter_map(|change| change.after.as_deref().and_then(ready));
-    let queues: BTreeSet<QueueKey> = ready.map(QueueKey::of).collect();
-    queues.iter().map(|queue| queue.index().as_str().to_owned()).collect()
 }
 
 /// What the cache holds of a flight's changes while it is on its way.

@@ -3,14 +3,17 @@
 //! Looking for work and parking are one step under the lock, and so are announcing work and looking for a waiter.
 //! Therefore no work becomes ready between a worker's look and its parking without one of the two noticing.
 
+mod far;
+
+use crate::nearby::{Nearby, Worked};
 use crate::ready::{Place, ReadyQueue};
 use crate::task::Parcel;
 use crate::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
 use onward_core::{Class, Lane, Namespace, Share, index};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::sync::oneshot;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, oneshot};
 
 /// Names a ready queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,11 +86,24 @@ pub(crate) enum PutBack {
 
 /// Ready queues and waiters.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<Inner>);
+pub(crate) struct Board {
+    inner: Mutex<Inner>,
+    /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.
+    pub(crate) unserved: Arc<Notify>,
+    /// Told when somebody waits and there may be work in partitions of other processes.
+    pub(crate) hungry: Notify,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// What is ready in the partitions from which this process takes work first.
     queues: BTreeMap<QueueKey, ReadyQueue>,
+    /// The queues by the name of their index.
+    names: BTreeMap<String, QueueKey>,
+    /// The queues of which there may be work in other partitions.
+    far: BTreeSet<QueueKey>,
+    nearby: Nearby,
+    worked: Worked,
     waiters: Waiters,
     /// The share that was served last in each lane, so that shares take turns.
     turns: BTreeMap<(Namespace, Lane), Share>,
@@ -96,17 +112,18 @@ struct Inner {
 
 impl Board {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes a queue known; what is in it is read when somebody asks.
     pub(crate) fn register(&self, key: QueueKey) {
-        self.lock().queues.entry(key).or_insert_with(ReadyQueue::new);
+        self.lock().queue(key);
     }
 
     /// Takes the best ready work a worker can run, or parks it.
     pub(crate) fn look(&self, wants: &Wants, park: bool) -> Look {
         let mut inner = self.lock();
+        wants.lanes.iter().for_each(|lane| inner.worked.note(&wants.namespace, lane));
         let mut found = Vec::new();
         while found.len() < wants.max {
             let (queue, place) = match inner.best(wants) {
@@ -130,6 +147,9 @@ impl Board {
             return if inner.is_being_read(wants) && !inner.closed { Look::Reading } else { Look::Nothing };
         }
         let (id, receiver) = inner.waiters.park(wants.clone());
+        if !inner.far.is_empty() {
+            self.hungry.notify_one();
+        }
         Look::Parked(id, receiver)
     }
 
@@ -179,7 +199,12 @@ impl Board {
 
     /// Work that was taken from the board could not be claimed for a reason of its own; it is remembered again.
     pub(crate) fn restore(&self, (key, place): Origin) {
-        self.lock().queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
+        let mut inner = self.lock();
+        if inner.is_near(&key, &place) {
+            inner.queue(key).add(place);
+        } else {
+            inner.far.insert(key);
+        }
     }
 
     /// Work left its queues or became ready: what is ready goes to whoever waits for it, or is remembered.
@@ -198,6 +223,9 @@ impl Board {
             if let Some((key, place)) = to {
                 matches.extend(inner.announce(key, place));
             }
+        }
+        if !inner.far.is_empty() && !inner.waiters.is_empty() {
+            self.hungry.notify_one();
         }
         matches
     }
@@ -248,11 +276,10 @@ impl Board {
     /// Somebody else may have added work or changed a lane: every queue is read again when it is used up. `forget` drops
     /// what memory holds, which also mends its order.
     pub(crate) fn doubt_all(&self, forget: bool) {
-        for queue in self.lock().queues.values_mut() {
-            if forget {
-                queue.reset();
-            }
-            queue.doubt();
+        let mut inner = self.lock();
+        inner.doubt_all(forget);
+        if !inner.far.is_empty() {
+            self.hungry.notify_one();
         }
     }
 
@@ -301,12 +328,26 @@ enum Best {
 
 impl Inner {
     fn announce(&mut self, key: QueueKey, place: Place) -> Option<Match> {
+        if !self.is_near(&key, &place) {
+            self.queue(key.clone());
+            self.far.insert(key);
+            return None;
+        }
         let stalled = self.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
         if !stalled && let Some(waiter) = self.waiters.take(&key.namespace, &key.lane, &key.class) {
             return Some(Match { waiter, origin: (key, place) });
         }
-        self.queues.entry(key).or_insert_with(ReadyQueue::new).add(place);
+        self.queue(key).add(place);
         None
+    }
+
+    /// A queue, made known if it is not.
+    fn queue(&mut self, key: QueueKey) -> &mut ReadyQueue {
+        let names = &mut self.names;
+        self.queues.entry(key).or_insert_with_key(|key| {
+            names.insert(key.index().as_str().to_owned(), key.clone());
+            ReadyQueue::new()
+        })
     }
 
     /// The best entry over the worker's lanes and classes: by rank across queues, by turn among the shares of a lane.

@@ -5,11 +5,11 @@ use crate::ready::Place;
 use crate::shared::Shared;
 use crate::task::Parcel;
 use crate::waiters::{WaiterId, Wants};
-use crate::{Error, binding, query};
+use crate::{Error, binding, far, query};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Command, Key, LeaseId, Millis, PartitionId, Rejection, Reply, Share, Span, index};
+use onward_core::{Claimed, Command, Key, LeaseId, Millis, Rejection, Reply, Share, Span, index};
 use onward_store::{IndexName, Partitions, Range};
 use tokio::sync::oneshot;
 
@@ -41,7 +41,8 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
             }
             Look::Parked(id, receiver) => return Ok(park(shared, id, receiver, deadline).await),
             Look::Reading => shared.clock.sleep(Span(1)).await,
-            Look::Nothing => return Ok(Vec::new()),
+            Look::Nothing if wait.0 > 0 => return Ok(Vec::new()),
+            Look::Nothing => return claim_found(shared, wants, far::look(shared, wants).await?).await,
         }
     }
 }
@@ -153,15 +154,29 @@ impl Drop for Reading<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.shared.board.abandon_refill(self.queue);
-            self.shared.unserved.notify_one();
+            self.shared.board.unserved.notify_one();
         }
     }
 }
 
 async fn read(shared: &Shared, queue: &QueueKey, after: Option<Place>) -> Result<(Vec<Place>, bool), Error> {
+    match shared.board.near(queue).partitions() {
+        Some(near) => page(shared, queue, &near, after, READY_MAX).await,
+        None => Ok((Vec::new(), false)),
+    }
+}
+
+/// What a queue holds in some partitions behind a place, and whether there is more.
+pub(crate) async fn page(
+    shared: &Shared,
+    queue: &QueueKey,
+    partitions: &Partitions,
+    after: Option<Place>,
+    limit: usize,
+) -> Result<(Vec<Place>, bool), Error> {
     let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
     let range = Range { after, ..Range::default() };
-    let page = shared.store.scan(&queue.index(), &Partitions::All, range, READY_MAX).await?;
+    let page = shared.store.scan(&queue.index(), partitions, range, limit).await?;
     let place = |found: onward_store::Found| Some((found.rank, found.key.as_str().parse().ok()?));
     Ok((page.items.into_iter().filter_map(place).collect(), page.more))
 }
@@ -189,27 +204,18 @@ pub(crate) async fn serve_waiters(shared: &Shared) {
 
 /// Reads the registry of classes, so that the board knows which queues exist.
 pub(crate) async fn load_classes(shared: &Shared) -> Result<(), Error> {
-    let index = IndexName::new(index::CLASSES);
-    let mut range = Range::default();
-    loop {
-        let page = shared.store.scan(&index, &Partitions::All, range.clone(), 4_096).await?;
-        for found in &page.items {
-            let Ok(key) = found.key.as_str().parse::<Key>() else { continue };
-            register(shared, PartitionId(found.partition.0), &key).await?;
-        }
-        match page.items.last() {
-            Some(last) if page.more => range.after = Some((last.rank, last.key.clone())),
-            _ => return Ok(()),
-        }
+    for key in query::keys(shared, &IndexName::new(index::CLASSES)).await? {
+        register(shared, &key).await?;
     }
+    Ok(())
 }
 
 /// Makes the queue of a class known; only a class whose name is a hash has to be loaded for it.
-async fn register(shared: &Shared, partition: PartitionId, key: &Key) -> Result<(), Error> {
-    let Some((namespace, lane, name)) = index::class_of(key) else { return Ok(()) };
+async fn register(shared: &Shared, key: &Key) -> Result<(), Error> {
+    let Key::Class(namespace, lane, name, partition) = key else { return Ok(()) };
     let class = match index::class_by_name(name) {
         Some(class) => class,
-        None => match query::record(shared, partition, key).await? {
+        None => match query::record(shared, *partition, key).await? {
             Some(Record::Class(seen)) => seen.capabilities,
             _ => return Ok(()),
         },

@@ -1,9 +1,9 @@
 //! The engine as its users see it: start, submit, claim, look, stop.
 
 use crate::partition::Partition;
-use crate::shared::{Parts, Shared, Way};
+use crate::shared::{Shared, Way};
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
-use crate::{claims, clockwork, feed, housekeeping, members, query, wakes};
+use crate::{claims, clockwork, far, feed, housekeeping, members, query, wakes};
 use onward_core::record::Execution;
 use onward_core::{
     Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
@@ -48,7 +48,7 @@ impl Engine {
             inboxes.push((inbox, depth.clone()));
             ways.push(Way { sender, depth });
         }
-        let shared = Arc::new(Shared::new(Parts { store, options, ways }));
+        let shared = Arc::new(Shared::new(store, options, ways));
         claims::load_classes(&shared).await?;
         for (id, (inbox, depth)) in (0..).map(PartitionId).zip(inboxes) {
             shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, depth).run());
@@ -58,6 +58,7 @@ impl Engine {
         supervise(&shared, "sweep", clockwork::sweep);
         supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);
+        supervise(&shared, "far", far::run);
         supervise(&shared, "feed", feed::trim);
         Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })
     }
@@ -65,7 +66,8 @@ impl Engine {
     /// Draws the ids for a submit.
     #[must_use]
     pub fn submit_ids(&self, new: &NewExecution) -> SubmitIds {
-        SubmitIds::draw(new, &self.shared.chance, self.shared.time.now(), self.shared.partitions)
+        let near = self.shared.board.roomy(&new.namespace, &new.lane);
+        SubmitIds::draw(new, &self.shared.chance, self.shared.time.now(), self.shared.partitions, near.as_deref())
     }
 
     /// Accepts an execution; when this answers, it is durable.

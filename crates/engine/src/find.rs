@@ -5,7 +5,7 @@ use crate::{Engine, Error, binding, query};
 use onward_core::record::{Execution, PublicState};
 use onward_core::{ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, Share, TagKey, TagValue, index, limits};
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most entries read in one step; the first steps are smaller, since most pages are found among the first entries.
 const STEP: usize = 500;
@@ -181,16 +181,10 @@ async fn way(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Res
 
 /// The ready queues of a namespace, or of one of its lanes.
 async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lane>) -> Result<Vec<IndexName>, Error> {
-    let mut queues = BTreeSet::new();
-    for key in query::keys(shared, &IndexName::new(index::CLASSES)).await? {
-        if let Some((of, found, class)) = index::class_of(&key)
-            && of == namespace
-            && lane.is_none_or(|lane| lane == found)
-        {
-            queues.insert(index::ready(namespace, found, class, &Share::default()));
-        }
-    }
-    Ok(queues.into_iter().map(IndexName::new).collect())
+    let classes = query::classes(shared, namespace).await?.into_iter();
+    let wanted = classes.filter(|(found, _)| lane.is_none_or(|lane| lane == found));
+    let index = |(lane, class): (Lane, Arc<str>)| index::ready(namespace, &lane, &class, &Share::default());
+    Ok(wanted.map(index).map(IndexName::new).collect())
 }
 
 /// The next entries behind a place, at most so many.

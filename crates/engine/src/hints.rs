@@ -67,7 +67,7 @@ fn registries(shared: &Shared, change: &Change) {
         }),
         (Key::LaneCopy(namespace, lane, _), Some(_)) => {
             shared.board.reset_lane(namespace, lane);
-            shared.unserved.notify_one();
+            shared.board.unserved.notify_one();
         }
         (_, Some(Record::Execution(execution))) if execution.is_purging() => shared.housework.notify_one(),
         (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),

@@ -6,7 +6,8 @@ use onward_core::{
     Command, Key, Lane, LaneChange, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
 };
 use onward_store::{IndexName, Partitions};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The most ready entries that are counted for one lane.
 const READY_COUNT_MAX: u64 = 10_000;
@@ -30,13 +31,9 @@ impl Engine {
     /// # Errors
     /// A failure of the store.
     pub async fn lanes(&self, namespace: &Namespace) -> Result<Vec<LaneListing>, Error> {
-        let mut queues: BTreeMap<Lane, BTreeSet<String>> = BTreeMap::new();
-        for key in query::keys(&self.shared, &IndexName::new(index::CLASSES)).await? {
-            if let Some((of, lane, class)) = index::class_of(&key)
-                && of == namespace
-            {
-                queues.entry(lane.clone()).or_default().insert(class.to_owned());
-            }
+        let mut queues: BTreeMap<Lane, Vec<Arc<str>>> = BTreeMap::new();
+        for (lane, class) in query::classes(&self.shared, namespace).await? {
+            queues.entry(lane).or_default().push(class);
         }
         for key in query::keys(&self.shared, &IndexName::new(index::lanes(namespace))).await? {
             if let Key::LaneMaster(_, lane) = key {

@@ -1,11 +1,13 @@
 //! Being one of several processes on a store: say that one lives, see who else does, and share the partitions.
 
+use crate::nearby::{LaneName, Nearby};
 use crate::roster::{Homes, Roster, Sighting};
 use crate::shared::Shared;
-use crate::{Error, binding, query};
+use crate::{Error, Scope, binding, far};
 use onward_core::record::{Format, Member, Record};
 use onward_core::{Key, MemberId, Span, index};
 use onward_store::{Batch, Home, IndexName, Outcome, Partition, Partitions, Range, Version};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How often a process says that it lives and looks for others.
@@ -40,6 +42,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             },
         };
         shared.set_homes(homes);
+        shared.board.set_nearby(member.nearby(&shared, now));
+        far::help(&shared).await;
         let pause = async {
             match now {
                 // A little less each time, so that processes that start together spread out.
@@ -61,6 +65,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 struct Membership {
     id: MemberId,
     roster: Roster,
+    /// The lanes that workers of this process ask for.
+    lanes: Vec<LaneName>,
     /// The version of the own record, once it is written.
     version: Option<Version>,
     beats: u64,
@@ -69,7 +75,7 @@ struct Membership {
 impl Membership {
     fn new(shared: &Shared) -> Self {
         let id = MemberId(shared.chance.id());
-        Self { id, roster: Roster::new(id), version: None, beats: 0 }
+        Self { id, roster: Roster::new(id), lanes: Vec::new(), version: None, beats: 0 }
     }
 
     /// Says that this process lives, and shares the partitions with those that do too.
@@ -87,11 +93,26 @@ impl Membership {
         Ok(self.roster.homes(shared.partitions))
     }
 
+    /// The partitions whose ready work this process takes first. Without members there is nobody to share with.
+    fn nearby(&self, shared: &Shared, home: Home) -> Nearby {
+        match home {
+            Home::ByMembership => self.roster.nearby(&self.lanes, shared.partitions),
+            Home::Nowhere | Home::Everywhere => Nearby::default(),
+        }
+    }
+
     async fn say(&mut self, shared: &Shared) -> Result<(), Error> {
         self.beats += 1;
+        self.lanes = shared.board.worked();
         let scope = shared.options.scope.clone();
         let (namespace, tag) = scope.map(|scope| (scope.namespace, scope.tag)).unwrap_or_default();
-        let record = Record::Member(Member { format: Format, namespace, tag, beats: self.beats });
+        let record = Record::Member(Member {
+            format: Format,
+            namespace,
+            tag,
+            lanes: self.lanes.iter().cloned().collect(),
+            beats: self.beats,
+        });
         let key = binding::store_key(&Key::Member(self.id));
         for _ in 0..2 {
             let mut batch = Batch::new(PLACE, Version(shared.chance.id()));
@@ -129,12 +150,12 @@ impl Membership {
         let sighting = |row: onward_store::Record| {
             let key = row.key.as_str().parse().ok()?;
             let Key::Member(member) = key else { return None };
-            let same_scope = match onward_core::codec::decode(&key, &row.body) {
-                Record::Member(other) => query::same_scope(&other, shared.options.scope.as_ref()),
+            let (same_scope, lanes) = match onward_core::codec::decode(&key, &row.body) {
+                Record::Member(other) => (Scope::is_shared_with(shared.options.scope.as_ref(), &other), other.lanes),
                 // A newer version wrote it; whatever it looks after, it does so by itself.
-                _ => false,
+                _ => (false, BTreeSet::new()),
             };
-            Some(Sighting { member, version: row.version, same_scope })
+            Some(Sighting { member, version: row.version, same_scope, lanes })
         };
         Ok(rows.into_iter().flatten().filter_map(sighting).collect())
     }

@@ -1,7 +1,7 @@
 //! How an engine is set up.
 
 use crate::clock::{Chance, Clock, SystemClock};
-use onward_core::record::Execution;
+use onward_core::record::{Execution, Member};
 use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View, limits};
 use std::sync::Arc;
 
@@ -57,6 +57,12 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Whether a process that says this about itself looks after the same executions as one with this scope.
+    pub(crate) fn is_shared_with(scope: Option<&Self>, member: &Member) -> bool {
+        let (namespace, tag) = scope.map(|scope| (scope.namespace.as_ref(), scope.tag.as_ref())).unwrap_or_default();
+        (member.namespace.as_ref(), member.tag.as_ref()) == (namespace, tag)
+    }
+
     /// Whether an execution is inside.
     #[must_use]
     pub fn covers(&self, execution: &Execution) -> bool {

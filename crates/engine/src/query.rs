@@ -1,12 +1,15 @@
 //! Reads, straight from the store and never through a partition's loop.
 
 use crate::shared::Shared;
-use crate::{Error, Scope, binding};
+use crate::{Error, binding};
 use futures_util::future::join_all;
-use onward_core::record::{Execution, Held, Member, Record};
-use onward_core::{ExecutionId, Key, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits};
+use onward_core::record::{Execution, Held, Record};
+use onward_core::{
+    ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
+};
 use onward_store::{Direction, IndexName, Partitions, Range};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One page of executions, newest first.
 #[derive(Debug, Clone)]
@@ -78,12 +81,6 @@ pub(crate) async fn records(
     Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
 }
 
-/// Whether a process looks after the same executions as one with this scope.
-pub(crate) fn same_scope(member: &Member, scope: Option<&Scope>) -> bool {
-    let (namespace, tag) = scope.map(|scope| (scope.namespace.as_ref(), scope.tag.as_ref())).unwrap_or_default();
-    (member.namespace.as_ref(), member.tag.as_ref()) == (namespace, tag)
-}
-
 /// Every key of an index that is small enough to be read whole, such as a registry.
 pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>, Error> {
     let (mut keys, mut range) = (Vec::new(), Range::default());
@@ -95,6 +92,17 @@ pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>,
             _ => return Ok(keys),
         }
     }
+}
+
+/// The classes of work ever submitted in a namespace, each with its lane; the same one may come from several partitions.
+pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BTreeSet<(Lane, Arc<str>)>, Error> {
+    let all = keys(shared, &IndexName::new(index::CLASSES)).await?.into_iter();
+    Ok(all
+        .filter_map(|key| match key {
+            Key::Class(of, lane, class, _) if of == *namespace => Some((lane, class)),
+            _ => None,
+        })
+        .collect())
 }
 
 /// Executions of a namespace, newest first.

@@ -8,6 +8,9 @@ use onward_core::ExecutionId;
 use onward_core::limits::READY_MAX;
 use std::collections::BTreeSet;
 
+/// Ready entries below which a queue counts as short.
+const SHORT: usize = 64;
+
 /// A place in the queue.
 pub(crate) type Place = (u64, ExecutionId);
 
@@ -61,6 +64,11 @@ impl ReadyQueue {
     pub(crate) fn wants_refill(&self) -> bool {
         let incomplete = self.doubted || self.known != Known::All;
         !self.stalled && !self.refilling && self.entries.is_empty() && incomplete
+    }
+
+    /// Whether memory knows of little work, so that workers here will soon have nothing to do.
+    pub(crate) fn is_short(&self) -> bool {
+        !matches!(self.known, Known::Through(_)) && self.entries.len() < SHORT
     }
 
     pub(crate) fn is_refilling(&self) -> bool {

@@ -4,6 +4,7 @@
 //! what counts is how often somebody looked without seeing a change. Two processes may disagree for a while, and both may
 //! take a partition for their own; that costs conflicts, never correctness.
 
+use crate::nearby::{LaneName, Nearby};
 use onward_core::{MemberId, PartitionId};
 use onward_store::{Partition, Partitions, Version};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,12 @@ impl Homes {
         }
     }
 
+    /// All the others as a store is asked for; nothing when there are none.
+    pub(crate) fn elsewhere(&self, partitions: u16) -> Option<Partitions> {
+        let others: Vec<_> = (0..partitions).filter(|at| !self.contains(PartitionId(*at))).map(Partition).collect();
+        (!others.is_empty()).then_some(Partitions::Some(others))
+    }
+
     /// The same as a store is asked for; nothing when there are none.
     pub(crate) fn partitions(&self) -> Option<Partitions> {
         match self {
@@ -60,15 +67,18 @@ struct Other {
     still: u32,
     /// Whether it was ever seen to change. What was there before the first look may have been dead for days.
     proven: bool,
+    lanes: BTreeSet<LaneName>,
 }
 
 /// A member as the store has it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sighting {
     pub(crate) member: MemberId,
     pub(crate) version: Version,
     /// Whether it looks after the same executions; with any other, partitions are not shared.
     pub(crate) same_scope: bool,
+    /// The lanes that it works.
+    pub(crate) lanes: BTreeSet<LaneName>,
 }
 
 impl Roster {
@@ -83,12 +93,12 @@ impl Roster {
         self.others.retain(|id, _| seen.iter().any(|one| one.member == *id && one.same_scope));
         for one in seen.iter().filter(|one| one.member != self.own && one.same_scope) {
             let version = one.version;
-            let fresh = Other { version, still: 0, proven: !first };
-            let other = self.others.entry(one.member).or_insert(fresh);
+            let fresh = |proven| Other { version, still: 0, proven, lanes: one.lanes.clone() };
+            let other = self.others.entry(one.member).or_insert_with(|| fresh(!first));
             if other.version == version {
                 other.still += 1;
             } else {
-                *other = Other { version, still: 0, proven: true };
+                *other = fresh(true);
             }
         }
     }
@@ -113,11 +123,27 @@ impl Roster {
     /// The partitions that fall to this process. Each goes to the member that draws the highest number for it, so that a
     /// member that comes or goes moves no others.
     pub(crate) fn homes(&self, partitions: u16) -> Homes {
+        self.share(&self.alive(), partitions)
+    }
+
+    /// The partitions whose ready work this process takes first, of the lanes that it works: those of a lane are shared by
+    /// the members that work it too.
+    pub(crate) fn nearby(&self, lanes: &[LaneName], partitions: u16) -> Nearby {
         let alive = self.alive();
-        if alive.len() == 1 {
+        let works = |id: &MemberId, lane: &LaneName| {
+            *id == self.own || self.others.get(id).is_some_and(|other| other.lanes.contains(lane))
+        };
+        Nearby::new(lanes.iter().map(|lane| {
+            let workers = alive.iter().filter(|id| works(id, lane)).copied().collect();
+            (lane.clone(), self.share(&workers, partitions))
+        }))
+    }
+
+    fn share(&self, members: &BTreeSet<MemberId>, partitions: u16) -> Homes {
+        if members.len() == 1 {
             return Homes::Everywhere;
         }
-        let holder = |partition: u16| alive.iter().max_by_key(|id| (weight(**id, partition), **id)).copied();
+        let holder = |partition: u16| members.iter().max_by_key(|id| (weight(**id, partition), **id)).copied();
         let own = (0..partitions).filter(|partition| holder(*partition) == Some(self.own));
         Homes::Some(Arc::new(own.map(PartitionId).collect()))
     }
@@ -135,9 +161,11 @@ fn weight(member: MemberId, partition: u16) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onward_core::{Lane, Name, Namespace};
 
     fn sighting(member: u128, version: u128) -> Sighting {
-        Sighting { member: MemberId(member), version: Version(version), same_scope: true }
+        let lanes = BTreeSet::new();
+        Sighting { member: MemberId(member), version: Version(version), same_scope: true, lanes }
     }
 
     fn alive(roster: &Roster) -> Vec<u128> {
@@ -195,6 +223,23 @@ mod tests {
     }
 
     #[test]
+    fn a_lane_is_shared_by_those_who_work_it() {
+        let lane = |name: &str| (Namespace::default(), Lane::parse(name).unwrap());
+        let working = |member, lanes: &[&str]| Sighting {
+            lanes: lanes.iter().map(|name| lane(name)).collect(),
+            ..sighting(member, 1)
+        };
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[]);
+        roster.look(&[working(2, &["both"]), working(3, &["other"])]);
+        let nearby = roster.nearby(&[lane("both"), lane("own")], 64);
+        let of = |name| nearby.of(&lane(name).0, &lane(name).1).clone();
+        let Homes::Some(shared) = of("both") else { panic!("two members share") };
+        assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
+        assert_eq!((of("own"), of("other")), (Homes::Everywhere, Homes::Everywhere));
+    }
+
+    #[test]
     fn homes_tell_the_store_what_to_read() {
         assert_eq!(Homes::Nowhere.partitions(), None);
         assert_eq!(Homes::Everywhere.partitions(), Some(Partitions::All));
@@ -202,5 +247,7 @@ mod tests {
         let some = Homes::Some(Arc::new([PartitionId(3)].into()));
         assert_eq!(some.partitions(), Some(Partitions::Some(vec![Partition(3)])));
         assert!(some.contains(PartitionId(3)) && !some.contains(PartitionId(4)));
+        assert_eq!(some.elsewhere(5), Some(Partitions::Some([0, 1, 2, 4].map(Partition).to_vec())));
+        assert_eq!(Homes::Everywhere.elsewhere(5), None);
     }
 }

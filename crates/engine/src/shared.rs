@@ -41,8 +41,6 @@ pub(crate) struct Shared {
     pub(crate) housework: Notify,
     /// Told when there may be new events.
     pub(crate) fed: Notify,
-    /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.
-    pub(crate) unserved: Arc<Notify>,
 }
 
 /// The way to one partition's loop. What is sent together shares a batch if it fits.
@@ -59,15 +57,8 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
-/// What the parts of an engine are made of.
-pub(crate) struct Parts {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) options: Options,
-    pub(crate) ways: Vec<Way>,
-}
-
 impl Shared {
-    pub(crate) fn new(Parts { store, options, ways }: Parts) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, options: Options, ways: Vec<Way>) -> Self {
         let partitions = store.meta().partitions;
         Self {
             store,
@@ -87,7 +78,6 @@ impl Shared {
             delivered: Notify::new(),
             housework: Notify::new(),
             fed: Notify::new(),
-            unserved: Arc::new(Notify::new()),
         }
     }
 
@@ -208,14 +198,14 @@ impl Shared {
     pub(crate) fn put_back(&self, waiter: Waiter) {
         match self.board.put_back(waiter) {
             PutBack::Matched(found) => self.claim_matches([*found]),
-            PutBack::ParkedUnsure => self.unserved.notify_one(),
+            PutBack::ParkedUnsure => self.board.unserved.notify_one(),
             PutBack::Parked | PutBack::Gone => {}
         }
     }
 
     /// Looks after the waiters in a while.
     pub(crate) fn serve_waiters_later(&self) {
-        let (unserved, pause) = (self.unserved.clone(), self.clock.sleep(Span(100)));
+        let (unserved, pause) = (self.board.unserved.clone(), self.clock.sleep(Span(100)));
         self.jobs.spawn(async move {
             pause.await;
             unserved.notify_one();

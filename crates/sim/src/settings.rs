@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) boomerang: bool,
     /// The process that all workers use once it is calm.
     pub(crate) refuge: usize,
+    /// Whether the processes share the partitions among themselves, instead of being told which one is the home.
+    pub(crate) members: bool,
 }
 
 impl Settings {
@@ -61,6 +63,7 @@ impl Settings {
             long_night: dice.percent(10),
             boomerang: dice.percent(6),
             refuge: dice.below(processes as u64) as usize,
+            members: dice.percent(35),
         }
     }
 

@@ -102,7 +102,7 @@ impl Storm {
     }
 
     async fn move_home(&mut self, process: usize, both: bool) {
-        if process == self.world.home() {
+        if process == self.world.home() || self.world.settings.members {
             return self.jump_or_cut(process);
         }
         let fault = if both { Fault::TwoHomes } else { Fault::HomeMove };

@@ -151,7 +151,7 @@ impl World {
     /// Makes another process the home. With `both`, the old one does not notice yet.
     pub(crate) fn move_home(&self, process: usize, both: bool) {
         *self.home.lock().unwrap_or_else(PoisonError::into_inner) = process;
-        if both {
+        if both && !self.settings.members {
             if let Some(running) = self.running(process) {
                 running.line.set_home(Home::Everywhere);
             }
@@ -169,7 +169,11 @@ impl World {
         let home = self.home();
         for process in 0..self.slots.len() {
             if let Some(running) = self.running(process) {
-                running.line.set_home(if process == home { Home::Everywhere } else { Home::Nowhere });
+                running.line.set_home(match () {
+                    () if self.settings.members => Home::ByMembership,
+                    () if process == home => Home::Everywhere,
+                    () => Home::Nowhere,
+                });
             }
         }
     }

@@ -74,16 +74,19 @@ impl Fault {
     }
 }
 
-/// The places that a record claims.
-pub(crate) fn claimed(record: &Record) -> impl Iterator<Item = Place> + '_ {
-    let entries = record.entries.iter().cloned().map(Place::Index);
-    entries.chain(record.due.map(Place::Due))
-}
+impl Record {
+    /// The places where it says it is listed.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let entries = self.entries.iter().cloned().map(Place::Index);
+        entries.chain(self.due.map(Place::Due))
+    }
 
-/// Whether a record claims a place.
-pub(crate) fn claims(record: &Record, place: &Place) -> bool {
-    match place {
-        Place::Index(entry) => record.entries.contains(entry),
-        Place::Due(due) => record.due == Some(*due),
+    /// Whether it says it is listed at a place.
+    #[must_use]
+    pub fn claims(&self, place: &Place) -> bool {
+        match place {
+            Place::Index(entry) => self.entries.contains(entry),
+            Place::Due(due) => self.due == Some(*due),
+        }
     }
 }

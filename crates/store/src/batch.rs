@@ -139,8 +139,8 @@ pub enum Outcome {
 /// A hint that something was committed elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wake {
-    /// Where; `None` when the store cannot tell.
+    /// Where; `None` when the store cannot tell, and then it cannot tell the topics either.
     pub partition: Option<Partition>,
-    /// The batch's topics; empty when the store cannot tell.
+    /// The batch's topics.
     pub topics: Vec<String>,
 }

@@ -28,6 +28,8 @@ mod key;
 pub mod limits;
 mod page;
 mod record;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod sql;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -171,4 +173,17 @@ pub struct Stats {
     pub rows: u64,
     /// Payload bytes of those rows: keys, bodies, entries and events.
     pub bytes: u64,
+}
+
+impl Stats {
+    /// Adds what a group did.
+    #[cfg(any(feature = "postgres", feature = "sqlite", feature = "valkey"))]
+    fn add(&mut self, group: Self) {
+        self.reads += group.reads;
+        self.groups += group.groups;
+        self.batches += group.batches;
+        self.conflicts += group.conflicts;
+        self.rows += group.rows;
+        self.bytes += group.bytes;
+    }
 }

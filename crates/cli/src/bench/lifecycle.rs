@@ -1,6 +1,8 @@
-//! The life of an execution, against the same rows without an engine and against lean rows.
+//! The life of an execution, against the same rows without an engine and against lean rows; call by call, and with work
+//! handed over.
 
 use super::capture::{self, Captured};
+use super::handed::HandedSide;
 use super::load::EngineSide;
 use super::measure::Tally;
 use super::raw::{LeanSide, RawSide};
@@ -52,10 +54,37 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     }
     let over_raw = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
     let over_lean = report.spread("engine / lean raw", &rounds.ratios(ENGINE, LEAN), "");
+    handed(&mut report, site, size, &lane, amount).await?;
     report.at_least("engine / raw", over_raw, 0.7, "");
     report.at_least("engine / lean raw", over_lean, 0.4, "");
     write_budget(&mut report, &captured);
     Ok(report)
+}
+
+/// The same with work that is handed over: two commits instead of three, against three lean ones.
+async fn handed(report: &mut Report, site: &Site, size: &Size, lane: &Lane, amount: usize) -> Result<(), Error> {
+    let warm_up = size.callers * WARM_UP;
+    let (mut rounds, mut processor, mut rows) = (Rounds::default(), Rounds::default(), Rounds::default());
+    for round in 1..=size.rounds {
+        progress(&format!("lifecycle with work handed over, round {round} of {}", size.rounds));
+        let mut sides: Vec<Box<dyn Side>> = vec![
+            Box::new(HandedSide::start(site.fresh().await?, lane, size.callers, warm_up).await?),
+            Box::new(LeanSide::start(site.fresh().await?, size.callers, warm_up).await?),
+        ];
+        let sums = take_turns(&mut sides, size.turns, amount).await?;
+        sums.iter().zip(["handed over", "lean raw"]).for_each(|(sum, name)| report.count(name, sum));
+        rounds.add(sums.iter().map(Tally::rate).collect());
+        processor.add(sums.iter().map(Tally::processor_each).collect());
+        rows.add(sums.iter().map(Tally::rows_each).collect());
+        end_all(sides).await?;
+    }
+    report.spread("handed over", &rounds.side(0), "lifecycles/s");
+    report.spread("handed over, processor", &processor.side(0), "µs/lifecycle");
+    report.spread("handed over, rows", &rows.side(0), "rows/lifecycle");
+    report.spread("lean raw beside it", &rounds.side(1), "lifecycles/s");
+    let over_lean = report.spread("handed over / lean raw", &rounds.ratios(0, 1), "");
+    report.at_least("handed over / lean raw", over_lean, site.handed_over_min(), "");
+    Ok(())
 }
 
 /// How many lifecycles fill one turn, found by running some.

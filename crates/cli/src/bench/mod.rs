@@ -8,6 +8,7 @@ mod capture;
 mod child;
 mod error;
 mod growth;
+mod handed;
 mod idle;
 mod latency;
 mod leases;

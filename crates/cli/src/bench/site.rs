@@ -71,6 +71,15 @@ impl Site {
         &self.url
     }
 
+    /// How much of the rate of lean writes an engine reaches here when work is handed over.
+    pub(crate) fn handed_over_min(&self) -> f64 {
+        match self.place {
+            Place::Server { name: server::SCHEMA, .. } => 0.9,
+            Place::Server { .. } => 0.8,
+            Place::Memory | Place::Files(_) => 0.4,
+        }
+    }
+
     /// A store with nothing in it.
     pub(crate) async fn fresh(&self) -> Result<Fresh, Error> {
         let address = self.address()?;

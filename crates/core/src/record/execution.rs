@@ -198,4 +198,10 @@ impl Execution {
         let queued_at = self.queued_at.unwrap_or(self.created_at).0;
         (urgency << 48) | queued_at.min((1 << 48) - 1)
     }
+
+    /// Since when an execution is ready that stands at this rank.
+    #[must_use]
+    pub fn ready_since(rank: u64) -> Millis {
+        Millis(rank & ((1 << 48) - 1))
+    }
 }

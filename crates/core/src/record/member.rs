@@ -1,8 +1,9 @@
 //! What a process that runs on a store says about itself.
 
 use super::Format;
-use crate::{Namespace, TagKey, TagValue};
+use crate::{Lane, Namespace, TagKey, TagValue};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A process that runs on the store. It lives as long as this record keeps changing; nobody compares times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Member {
     /// Only executions with this label are looked after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<(TagKey, TagValue)>,
+    /// The lanes that its workers take work from, so that several processes can share it out.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lanes: BTreeSet<(Namespace, Lane)>,
     /// How often it has said that it lives.
     pub beats: u64,
 }

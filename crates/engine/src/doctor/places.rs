@@ -4,7 +4,7 @@ use super::report::Notes;
 use super::{TRIES, commit};
 use crate::Error;
 use crate::shared::Shared;
-use onward_store::{Batch, Fault, FaultKind, Place, Record, Version};
+use onward_store::{Batch, Fault, FaultKind, Place, Version};
 
 /// Notes every fault, and sets it right if asked to.
 pub(super) async fn examine(shared: &Shared, notes: &mut Notes, faults: &[Fault]) -> Result<(), Error> {
@@ -39,18 +39,11 @@ async fn mend(shared: &Shared, fault: &Fault) -> Result<bool, Error> {
             return Ok(true);
         }
         let record = shared.store.load(fault.partition, std::slice::from_ref(&fault.key)).await?.remove(0);
-        if record.as_ref().is_some_and(|record| claims(record, &fault.place)) != (fault.kind == FaultKind::Missing) {
+        if record.as_ref().is_some_and(|record| record.claims(&fault.place)) != (fault.kind == FaultKind::Missing) {
             // It changed so that the row is right now.
             return Ok(true);
         }
         version = record.map(|record| record.version);
     }
     Ok(false)
-}
-
-fn claims(record: &Record, place: &Place) -> bool {
-    match place {
-        Place::Index(entry) => record.entries.contains(entry),
-        Place::Due(due) => record.due == Some(*due),
-    }
 }

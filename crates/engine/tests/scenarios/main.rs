@@ -72,4 +72,6 @@ on_every_store! {
     members::the_timers_of_a_dead_engine_are_taken_over,
     members::an_engine_that_shuts_down_leaves_at_once,
     members::a_clock_that_jumps_kills_nobody,
+    members::work_that_its_process_leaves_is_taken_by_others,
+    members::whoever_does_not_wait_gets_what_others_leave_too,
 }

@@ -2,12 +2,13 @@
 //!
 //! A store that has one owner at a time, such as a file, shares them out as well: all to one.
 
-use crate::kit::{PARTITIONS, World, eventually, state, submit, work};
+use crate::kit::{PARTITIONS, World, eventually, state, submit, work, worker};
+use futures_util::FutureExt;
 use futures_util::future::select_all;
-use onward_core::{PartitionId, Span, When, index};
-use onward_engine::{Engine, NewExecution};
+use onward_core::{ExecutionId, PartitionId, Span, When, index};
+use onward_engine::{Engine, NewExecution, Wants};
 use onward_store::{Home, IndexName, Partition, Partitions, Range, Store, Version};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest that a process waits before it says again that it lives.
 const BEAT: Span = Span::seconds(2);
@@ -139,4 +140,55 @@ pub(crate) async fn a_clock_that_jumps_kills_nobody(world: World) {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// Several engines that know each other and of each other that they work the same lane, and ready work in all partitions.
+async fn colleagues(world: &World) -> (Vec<Engine>, BTreeSet<ExecutionId>) {
+    let engines = party(world).await;
+    for engine in &engines {
+        let nothing = engine.claim(&worker("w"), Span(0)).await.expect("answered");
+        assert!(nothing.is_empty());
+    }
+    for _ in 0..2 {
+        pass(world, &engines, BEAT).await;
+    }
+    let mut ids = BTreeSet::new();
+    for n in 0..4 * PARTITIONS {
+        let idempotency_key = Some(format!("spread-{n}").parse().expect("a key"));
+        ids.insert(submit(&engines[0], NewExecution { idempotency_key, ..work("x") }).await);
+    }
+    (engines, ids)
+}
+
+pub(crate) async fn work_that_its_process_leaves_is_taken_by_others(world: World) {
+    let (engines, mut ids) = colleagues(&world).await;
+    let patient = Wants { lease: Span::hours(1), ..worker("w") };
+    while !ids.is_empty() {
+        let claim = engines[1].claim(&patient, Span::hours(1));
+        let mut claim = std::pin::pin!(claim);
+        let claimed = loop {
+            match claim.as_mut().now_or_never() {
+                Some(claimed) => break claimed.expect("answered"),
+                None => {
+                    world.clock.advance(Span(1));
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        assert!(claimed.iter().all(|claimed| ids.remove(&claimed.fence.execution)), "each is claimed once");
+    }
+}
+
+pub(crate) async fn whoever_does_not_wait_gets_what_others_leave_too(world: World) {
+    let (engines, ids) = colleagues(&world).await;
+    let ids = std::cell::RefCell::new(ids);
+    let patient = Wants { lease: Span::hours(1), max: 3, ..worker("w") };
+    eventually("all work is claimed", async || {
+        world.clock.advance(Span(10));
+        for claimed in engines[2].claim(&patient, Span(0)).await.expect("answered") {
+            assert!(ids.borrow_mut().remove(&claimed.fence.execution), "each is claimed once");
+        }
+        ids.borrow().is_empty()
+    })
+    .await;
 }

@@ -1,7 +1,6 @@
 //! How the reference store compares its records with its indexes.
 
 use super::Snapshot;
-use crate::audit::{claimed, claims};
 use crate::{AuditPage, Entry, Fault, FaultKind, IndexName, Key, Partition, Place, Result, check};
 use std::ops::Bound;
 
@@ -58,7 +57,7 @@ fn records(held: &Snapshot, after: Option<Key>, limit: usize) -> AuditPage {
     let behind = held.records.range(behind(after));
     let mut page = AuditPage::default();
     for (key, (partition, record)) in behind.take(limit) {
-        for place in claimed(record).filter(|place| !is_listed(held, *partition, key, place)) {
+        for place in record.places().filter(|place| !is_listed(held, *partition, key, place)) {
             let (version, kind) = (Some(record.version), FaultKind::Missing);
             page.faults.push(Fault { partition: *partition, key: key.clone(), version, place, kind });
         }
@@ -90,7 +89,7 @@ fn rows_page(
         let record = held.records.get(key);
         // The rows of a record that lives elsewhere are set right there.
         let partition = record.map_or(partition, |(partition, _)| *partition);
-        if !record.is_some_and(|(_, record)| claims(record, &place)) {
+        if !record.is_some_and(|(_, record)| record.claims(&place)) {
             let version = record.map(|(_, record)| record.version);
             page.faults.push(Fault { partition, key: key.clone(), version, place, kind: FaultKind::Stray });
         }

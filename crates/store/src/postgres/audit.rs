@@ -2,7 +2,8 @@
 
 use super::readers::Readers;
 use super::statement::Ask;
-use super::value::{DUE, clamp, column, partition, place, place_of_line, record};
+use super::value::{column, partition, place_of_line, record};
+use crate::sql::{DUE, clamp, place};
 use crate::{AuditPage, Fault, FaultKind, Key, Result, Version, check};
 use uuid::Uuid;
 

@@ -6,7 +6,8 @@
 
 use super::readers::Readers;
 use super::statement::Ask;
-use super::value::{clamp, column, partition};
+use super::value::{column, partition};
+use crate::sql::clamp;
 use crate::{Cursor, Event, FeedPage, Partition, Result, check};
 use bytes::Bytes;
 use std::fmt::Write as _;

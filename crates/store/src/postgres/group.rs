@@ -1,8 +1,9 @@
 //! How batches become the arrays of one call, and the rows of its answer become their outcomes.
 
-use super::value::{self, clamp, named, places_to_text, version_to_sql};
+use super::value::{self, places_to_text, version_to_sql};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
+use crate::sql::{clamp, named};
 use crate::{Millis, Outcome, Result, Trim};
 use std::collections::BTreeMap;
 use tokio_postgres::Row;

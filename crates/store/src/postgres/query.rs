@@ -2,7 +2,8 @@
 
 use super::readers::Readers;
 use super::statement::Ask;
-use super::value::{self, DUE, clamp, column, partition, rank_from_sql, rank_to_sql};
+use super::value::{self, column, partition};
+use crate::sql::{DUE, clamp, rank_from_sql, rank_to_sql};
 use crate::{
     Count, Direction, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions, Range, Record, Result,
     check,

@@ -1,53 +1,16 @@
-//! How ranks, versions and places are written in columns, and read back exactly.
+//! How versions and lists of places are written in columns, and read back exactly.
 
 use super::fault::corrupt;
-use crate::{Entry, IndexName, Key, Millis, Partition, Place, Record, Result, Version};
+use crate::sql::{DUE, place, rank_to_sql};
+use crate::{Entry, Key, Millis, Partition, Place, Record, Result, Version};
 use bytes::Bytes;
 use std::fmt::Write as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
-/// The name that the rows of due times have; no index can have it.
-pub(super) const DUE: &str = "";
-
-const SIGN: u64 = 1 << 63;
-
-/// A rank as a signed integer with the same order.
-#[allow(clippy::cast_possible_wrap)]
-pub(super) fn rank_to_sql(rank: u64) -> i64 {
-    (rank ^ SIGN) as i64
-}
-
-/// The rank that was written.
-#[allow(clippy::cast_sign_loss)]
-pub(super) fn rank_from_sql(rank: i64) -> u64 {
-    (rank as u64) ^ SIGN
-}
-
-/// A number that is never beyond what a column can hold.
-pub(super) fn clamp(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
 pub(super) fn version_to_sql(version: Version) -> Uuid {
     Uuid::from_u128(version.0)
-}
-
-/// The name and rank under which a place is a row.
-pub(super) fn named(place: &Place) -> (&str, i64) {
-    match place {
-        Place::Index(entry) => (entry.name.as_str(), rank_to_sql(entry.rank)),
-        Place::Due(due) => (DUE, rank_to_sql(*due)),
-    }
-}
-
-/// The place of a row.
-pub(super) fn place(name: &str, rank: i64) -> Place {
-    match name {
-        DUE => Place::Due(rank_from_sql(rank)),
-        name => Place::Index(Entry { name: IndexName::new(name), rank: rank_from_sql(rank) }),
-    }
 }
 
 /// A record's places as lines of `rank name`, its due time last; names have no control characters.
@@ -103,17 +66,7 @@ pub(super) fn record(row: &Row, first: usize, key: Key) -> Result<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_keep_their_order() {
-        let ranks = [0, 1, SIGN - 1, SIGN, SIGN + 1, u64::MAX];
-        for pair in ranks.windows(2) {
-            assert!(rank_to_sql(pair[0]) < rank_to_sql(pair[1]), "{pair:?}");
-        }
-        for rank in ranks {
-            assert_eq!(rank_from_sql(rank_to_sql(rank)), rank);
-        }
-    }
+    use crate::IndexName;
 
     #[test]
     fn places_survive_their_text() {

@@ -23,7 +23,7 @@ const MERGED_OVER: Duration = Duration::from_millis(5);
 const LOOKED_EVERY: Duration = Duration::from_secs(1);
 /// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
 const HINTS_KEPT: usize = 1024;
-/// The most topics of one partition that are told, and how long one may be; beyond it the hint names the partition only.
+/// The most topics of one partition that are told, and how long one may be; beyond it the hint names no place.
 const TOPICS_MAX: usize = 16;
 const TOPIC_BYTES_MAX: usize = 256;
 /// Postgres takes less than 8000 bytes at a time; one partition's topics always fit.
@@ -97,7 +97,8 @@ impl Wakes {
         let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
         let mut payloads = vec![String::new()];
         for (partition, topics) in untold {
-            let mut line = partition.to_string();
+            // A line without a number says that something was committed, and nothing else.
+            let mut line = topics.as_ref().map(|_| partition.to_string()).unwrap_or_default();
             topics.iter().flatten().for_each(|topic| line.extend(["\t", topic]));
             match payloads.last_mut() {
                 Some(last) if last.len() + line.len() < PAYLOAD_BYTES_MAX => last.extend([line.as_str(), "\n"]),

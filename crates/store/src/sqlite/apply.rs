@@ -1,10 +1,11 @@
 //! How one batch is checked and written inside the writer's transaction.
 
-use super::query::{self, DUE};
-use super::value::{Body, entries_to_text, entry_lines, rank_to_sql, version, version_to_sql};
+use super::query;
+use super::value::{Body, entries_to_text, entry_lines, version, version_to_sql};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
-use crate::{Error, Key, Mend, Millis, Outcome, Partition, Place, Record, Trim, Version};
+use crate::sql::{DUE, named, rank_to_sql};
+use crate::{Error, Key, Mend, Millis, Outcome, Partition, Record, Trim, Version};
 use rusqlite::{Connection, Statement};
 
 /// Why a batch could not be applied.
@@ -224,14 +225,12 @@ impl<'c> Tables<'c> {
     }
 
     fn mend(&mut self, partition: Partition, mend: &Mend, cost: &mut Cost) -> Result<(), Stop> {
-        let (name, rank) = match &mend.place {
-            Place::Index(entry) => (entry.name.as_str(), entry.rank),
-            Place::Due(due) => (DUE, *due),
-        };
+        let (name, rank) = named(&mend.place);
+        let key = mend.key.as_str();
         if mend.listed {
-            self.list.execute((name, rank_to_sql(rank), mend.key.as_str(), partition.0))?;
+            self.list.execute((name, rank, key, partition.0))?;
         } else {
-            self.unlist(name, rank, mend.key.as_str())?;
+            self.unlist.execute((name, rank, key))?;
         }
         cost.mended(mend);
         Ok(())

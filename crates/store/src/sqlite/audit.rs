@@ -1,10 +1,10 @@
 //! How the tables of records and of entries are compared, a page at a time, each page in one read transaction.
 
 use super::fault::{corrupt, reading};
-use super::query::{DUE, clamp, due_of, record_of, snapshot};
-use super::value::{rank_from_sql, rank_to_sql, version};
-use crate::audit::claimed;
-use crate::{AuditPage, Entry, Fault, FaultKind, IndexName, Key, Partition, Place, Result, Version, check};
+use super::query::{due_of, record_of, snapshot};
+use super::value::version;
+use crate::sql::{DUE, clamp, named, place};
+use crate::{AuditPage, Fault, FaultKind, Key, Partition, Place, Result, Version, check};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 const RECORDS: &str =
@@ -50,7 +50,7 @@ fn records(conn: &Connection, after: &str, limit: usize) -> Result<AuditPage> {
         let partition = Partition(row.get(0).map_err(reading)?);
         let key = Key::new(text(row, 5)?);
         let record = record_of(row, partition, &key)?;
-        for place in claimed(&record) {
+        for place in record.places() {
             let (name, rank) = named(&place);
             let there: Option<u16> =
                 listed.query_row((name, rank, key.as_str()), |row| row.get(0)).optional().map_err(reading)?;
@@ -67,13 +67,6 @@ fn records(conn: &Connection, after: &str, limit: usize) -> Result<AuditPage> {
     Ok(page)
 }
 
-fn named(place: &Place) -> (&str, i64) {
-    match place {
-        Place::Index(entry) => (entry.name.as_str(), rank_to_sql(entry.rank)),
-        Place::Due(due) => (DUE, rank_to_sql(*due)),
-    }
-}
-
 fn rows(conn: &Connection, after: (&str, i64, &str), limit: usize) -> Result<AuditPage> {
     let mut page = AuditPage::default();
     let mut claimed = conn.prepare_cached(CLAIMED).map_err(reading)?;
@@ -83,10 +76,7 @@ fn rows(conn: &Connection, after: (&str, i64, &str), limit: usize) -> Result<Aud
     while let Some(row) = found.next().map_err(reading)? {
         let (name, key) = (text(row, 0)?, Key::new(text(row, 2)?));
         let rank: i64 = row.get(1).map_err(reading)?;
-        let place = match name {
-            DUE => Place::Due(rank_from_sql(rank)),
-            name => Place::Index(Entry { name: IndexName::new(name), rank: rank_from_sql(rank) }),
-        };
+        let place = place(name, rank);
         let mut owner = claimed.query([key.as_str()]).map_err(reading)?;
         let owner = owner.next().map_err(reading)?.map(|owner| owner_of(owner, &place)).transpose()?;
         let (partition, version, claims) = match owner {

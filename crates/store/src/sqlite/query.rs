@@ -1,17 +1,15 @@
 //! What each read asks SQLite; every query walks one ordered range of one table.
 
 use super::fault::reading;
-use super::value::{body, entries_from_text, rank_from_sql, rank_to_sql, version};
+use super::value::{body, entries_from_text, version};
 use crate::feed::{event, feed_page, position};
+use crate::sql::{DUE, clamp, rank_from_sql, rank_to_sql};
 use crate::{
     Count, Cursor, Direction, FeedPage, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions, Range,
     Record, Result, check,
 };
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
-
-/// The name that the rows of due times have; no index can have it.
-pub(super) const DUE: &str = "";
 
 const RECORD: &str = "SELECT partition, version, due, entries, body FROM records WHERE key = ?1";
 const WHERE: &str = "SELECT partition FROM records WHERE key = ?1";
@@ -261,10 +259,6 @@ pub(super) fn snapshot<T>(conn: &Connection, read: impl FnOnce() -> Result<T>) -
     let result = read();
     conn.prepare_cached("COMMIT").and_then(|mut end| end.execute([])).map_err(reading)?;
     result
-}
-
-pub(super) fn clamp(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> Result<u64> {

@@ -1,24 +1,10 @@
-//! How ranks, bodies and lists of entries are written in columns, and read back exactly.
+//! How bodies and lists of entries are written in columns, and read back exactly.
 
 use super::fault;
 use crate::{Entry, IndexName, Result, Version};
 use bytes::Bytes;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use std::fmt::Write as _;
-
-const SIGN: u64 = 1 << 63;
-
-/// A rank as SQLite's signed integer with the same order.
-#[allow(clippy::cast_possible_wrap)]
-pub(super) fn rank_to_sql(rank: u64) -> i64 {
-    (rank ^ SIGN) as i64
-}
-
-/// The rank that was written.
-#[allow(clippy::cast_sign_loss)]
-pub(super) fn rank_from_sql(rank: i64) -> u64 {
-    (rank as u64) ^ SIGN
-}
 
 /// A body as it is bound: text where it is text, so that the shell shows it, and bytes where it is not.
 pub(super) struct Body<'a>(pub(super) &'a [u8]);
@@ -78,17 +64,6 @@ pub(super) fn entries_from_text(text: &str) -> Result<Vec<Entry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_keep_their_order() {
-        let ranks = [0, 1, SIGN - 1, SIGN, SIGN + 1, u64::MAX];
-        for pair in ranks.windows(2) {
-            assert!(rank_to_sql(pair[0]) < rank_to_sql(pair[1]), "{pair:?}");
-        }
-        for rank in ranks {
-            assert_eq!(rank_from_sql(rank_to_sql(rank)), rank);
-        }
-    }
 
     #[test]
     fn entries_survive_their_text() {

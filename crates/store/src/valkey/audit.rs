@@ -3,7 +3,6 @@
 use super::read::{Reader, bytes, list, strange};
 use super::script::Call;
 use super::value::{head, parse_place, unpack};
-use crate::audit::claimed;
 use crate::{AuditPage, Fault, FaultKind, Key, Result, check};
 use redis::Value;
 use std::fmt::Write as _;
@@ -93,7 +92,7 @@ impl Reader<'_> {
             let Ok([key, value, missing]) = <[Value; 3]>::try_from(list(found)?) else { return Err(strange()) };
             let key = Key::new(String::from_utf8(bytes(key)?).map_err(|_| strange())?);
             let (partition, record) = unpack(&key, bytes(value)?)?;
-            let places: Vec<_> = claimed(&record).collect();
+            let places: Vec<_> = record.places().collect();
             for which in list(missing)? {
                 let Value::Int(which) = which else { return Err(strange()) };
                 let place =

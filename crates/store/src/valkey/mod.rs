@@ -79,12 +79,7 @@ struct Shared {
 
 impl Shared {
     fn count(&self, group: Stats) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.groups += group.groups;
-        written.batches += group.batches;
-        written.conflicts += group.conflicts;
-        written.rows += group.rows;
-        written.bytes += group.bytes;
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).add(group);
     }
 }
 

@@ -1,0 +1,97 @@
+//! Which partitions' ready work a process takes first, so that several processes rarely reach for the same.
+//!
+//! The processes that work a lane share its partitions out among themselves; what a process works nobody else knows
+//! until it has said so. A partition of another process is not closed: whoever waits in vain takes work from there too,
+//! a little later. All of this is a hint, and claims of the same work are settled by the commit.
+
+use crate::roster::Homes;
+use onward_core::{Lane, Namespace};
+use std::collections::BTreeMap;
+
+/// Names a lane.
+pub(crate) type LaneName = (Namespace, Lane);
+
+/// The partitions that a process takes work from first, lane by lane.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Nearby(BTreeMap<LaneName, Homes>);
+
+impl Nearby {
+    pub(crate) fn new(lanes: impl IntoIterator<Item = (LaneName, Homes)>) -> Self {
+        Self(lanes.into_iter().filter(|(_, homes)| *homes != Homes::Everywhere).collect())
+    }
+
+    /// Those of one lane: all, unless it is shared.
+    pub(crate) fn of(&self, namespace: &Namespace, lane: &Lane) -> &Homes {
+        // Most processes share no lane, and need no key to find that out.
+        if self.0.is_empty() {
+            return &Homes::Everywhere;
+        }
+        self.0.get(&(namespace.clone(), lane.clone())).unwrap_or(&Homes::Everywhere)
+    }
+}
+
+/// The lanes from which workers of this process have asked for work lately.
+#[derive(Debug, Default)]
+pub(crate) struct Worked(BTreeMap<LaneName, u32>);
+
+/// The most lanes that a process says it works; any further one it shares with nobody.
+const LANES_MAX: usize = 64;
+/// How often a process looks at its lanes before it drops one that nobody asked for.
+const IDLE_LOOKS: u32 = 5;
+
+impl Worked {
+    /// A worker asks for work of this lane.
+    pub(crate) fn note(&mut self, namespace: &Namespace, lane: &Lane) {
+        let name = (namespace.clone(), lane.clone());
+        if let Some(idle) = self.0.get_mut(&name) {
+            *idle = 0;
+        } else if self.0.len() < LANES_MAX {
+            self.0.insert(name, 0);
+        }
+    }
+
+    /// The lanes of now. One drops out when nobody has asked for a while; `waits` tells where somebody still does.
+    pub(crate) fn look(&mut self, waits: impl Fn(&LaneName) -> bool) -> Vec<LaneName> {
+        self.0.retain(|name, idle| {
+            *idle = if waits(name) { 0 } else { *idle + 1 };
+            *idle <= IDLE_LOOKS
+        });
+        self.0.keys().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_core::Name;
+    use std::sync::Arc;
+
+    fn lane(name: &str) -> LaneName {
+        (Namespace::default(), Lane::parse(name).unwrap())
+    }
+
+    #[test]
+    fn a_lane_that_nobody_shares_is_near_everywhere() {
+        let some = Homes::Some(Arc::default());
+        let nearby = Nearby::new([(lane("a"), some.clone()), (lane("b"), Homes::Everywhere)]);
+        let of = |name| nearby.of(&lane(name).0, &lane(name).1).clone();
+        assert_eq!((of("a"), of("b"), of("c")), (some, Homes::Everywhere, Homes::Everywhere));
+        assert_eq!(Nearby::new([(lane("b"), Homes::Everywhere)]), Nearby::default());
+    }
+
+    #[test]
+    fn a_lane_counts_while_somebody_asks_or_waits_and_a_little_longer() {
+        let mut worked = Worked::default();
+        let (a, b) = (lane("a"), lane("b"));
+        worked.note(&a.0, &a.1);
+        worked.note(&b.0, &b.1);
+        for _ in 0..IDLE_LOOKS {
+            assert_eq!(worked.look(|name| *name == b), [a.clone(), b.clone()]);
+        }
+        assert_eq!(worked.look(|name| *name == b), [b.clone()]);
+        for n in 0..2 * LANES_MAX {
+            worked.note(&b.0, &lane(&format!("n{n}")).1);
+        }
+        assert_eq!(worked.look(|_| true).len(), LANES_MAX);
+    }
+}

@@ -1,0 +1,86 @@
+//! What a commit tells other processes, and what they make of it.
+
+use crate::batch::{Change, ready};
+use crate::board::QueueKey;
+use crate::shared::Shared;
+use onward_core::{Key, PartitionId, Span, index};
+use onward_store::Wake;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A due time changed that the home of the partition may not know and will not find in time by itself.
+const DUE: &str = "due";
+/// A lane or a class changed.
+const REGISTRY: &str = "registry";
+
+/// What a batch tells: the ready queues with work that nobody here has taken, and what concerns everybody.
+pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) -> Vec<String> {
+    let ready = changes.iter().filter_map(|change| change.after.as_deref().and_then(ready));
+    let queues: BTreeSet<QueueKey> = ready.map(QueueKey::of).collect();
+    let mut topics: Vec<String> = queues.iter().map(|queue| queue.index().as_str().to_owned()).collect();
+    if changes.iter().any(|change| matches!(change.key, Key::Class(..) | Key::LaneCopy(..))) {
+        topics.push(REGISTRY.to_owned());
+    }
+    if !shared.is_home(partition) {
+        let soon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
+        let falls_due = |change: &Change| {
+            let due = change.after.as_deref().and_then(index::awaited_due);
+            due.is_some_and(|due| due <= soon) && due != change.before.as_deref().and_then(index::awaited_due)
+        };
+        if changes.iter().any(falls_due) {
+            topics.push(DUE.to_owned());
+        }
+    }
+    topics
+}
+
+/// What was heard from other processes, taken together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Something was committed, and nobody knows what.
+    pub(crate) anything: bool,
+    /// A lane or a class changed.
+    pub(crate) registry: bool,
+    /// The partitions with due times that may be unknown.
+    pub(crate) due: BTreeSet<PartitionId>,
+    /// The ready queues with new work, and where it is.
+    pub(crate) ready: BTreeMap<String, BTreeSet<PartitionId>>,
+}
+
+impl Heard {
+    pub(crate) fn add(&mut self, wake: Wake) {
+        let Some(partition) = wake.partition.map(|partition| PartitionId(partition.0)) else {
+            self.anything = true;
+            return;
+        };
+        for topic in wake.topics {
+            match topic.as_str() {
+                REGISTRY => self.registry = true,
+                DUE => drop(self.due.insert(partition)),
+                _ => drop(self.ready.entry(topic).or_default().insert(partition)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_store::Partition;
+
+    #[test]
+    fn hints_are_taken_together() {
+        let mut heard = Heard::default();
+        let hint = |partition: u16, topics: &[&str]| Wake {
+            partition: Some(Partition(partition)),
+            topics: topics.iter().map(|&topic| topic.to_owned()).collect(),
+        };
+        heard.add(hint(1, &[]));
+        assert_eq!(heard, Heard::default(), "events have no topic");
+        heard.add(hint(1, &["ready/a", DUE]));
+        heard.add(hint(2, &["ready/a", REGISTRY]));
+        assert_eq!(heard.ready, BTreeMap::from([("ready/a".to_owned(), [1, 2].map(PartitionId).into())]));
+        assert_eq!((heard.registry, heard.due.len(), heard.anything), (true, 1, false));
+        heard.add(Wake { partition: None, topics: Vec::new() });
+        assert!(heard.anything);
+    }
+}
