@@ -37,7 +37,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             match read(&shared, &queue).await {
                 Ok(places) => shared.claim_matches(shared.board.match_far(&queue, places)),
                 Err(error) => {
-                    tracing::warn!(%error, lane = %queue.lane, "work elsewhere could not be read; trying again")
+                    tracing::warn!(%error, lane = %queue.lane, "work elsewhere could not be read; trying again");
                 }
             }
         }
