@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use onward_servers::postgres::{Postgres, Shutdown};
 use onward_store::postgres::{self, Options};
-use onward_store::{Batch, ErrorKind, Key, Outcome, Partition, Record, Store, Version};
+use onward_store::{Batch, ErrorKind, Key, Outcome, Partition, Record, Store, Version, Wake};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
@@ -187,16 +187,14 @@ async fn hints_come_back_after_the_listener_was_killed() {
     let mut hints = listener.watch();
     server.sql("postgres", KILL).expect("connections are killed");
     hints.next().await.expect("a listener that was away tells everybody to look around");
-    let heard =
-        tokio::spawn(
-            async move { while hints.next().await.is_some_and(|hint| hint.partition != Some(Partition(5))) {} },
-        );
+    let told = Wake { partition: Some(Partition(5)), topics: vec!["topic".to_owned()] };
+    let heard = tokio::spawn(async move { while hints.next().await.is_some_and(|hint| hint != told) {} });
     for round in 0.. {
         if heard.is_finished() {
             break;
         }
         let mut batch = putting(Partition(5), &Key::new(format!("k{round}")), None, 1);
-        batch.wake = vec!["topic".to_owned(), "tab\t".to_owned()];
+        batch.wake = vec!["topic".to_owned()];
         // A connection that was killed fails one commit.
         let _ = writer.commit(vec![batch]).await;
     }

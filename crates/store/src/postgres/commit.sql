@@ -40,6 +40,7 @@ DECLARE
   v_now bigint;
   v_bad int[];
   v_late int[];
+  v_heads bigint[];
   v_count bigint;
   v_sum bigint;
   v_rows bigint := 0;
@@ -98,21 +99,21 @@ BEGIN
 
   IF cardinality(u_key) > 0 THEN
     WITH old AS (
-      SELECT r.key, r.partition, r.places AS was, u.places AS will
+      SELECT r.key, r.partition, string_to_array(r.places, E'\n') AS was, string_to_array(u.places, E'\n') AS will
       FROM unnest(u_batch, u_key, u_places) u(batch, key, places) JOIN @.records r ON r.key = u.key
       WHERE r.places <> u.places AND (v_bad IS NULL OR u.batch <> ALL (v_bad))
     ), written AS (
       UPDATE @.records r SET version = b_id[u.batch], places = u.places, body = u.body
       FROM unnest(u_batch, u_key, u_places, u_body) u(batch, key, places, body)
       WHERE r.key = u.key AND (v_bad IS NULL OR u.batch <> ALL (v_bad))
-    ), lines AS (
-      SELECT o.key, o.partition, line, false AS listed FROM old o, string_to_table(o.was, E'\n') line
-      UNION ALL
-      SELECT o.key, o.partition, line, true FROM old o, string_to_table(o.will, E'\n') line
     ), changed AS (
-      SELECT key, partition, bool_or(listed) AS listed,
+      SELECT o.key, o.partition, false AS listed,
         split_part(line, ' ', 1)::bigint AS rank, substr(line, strpos(line, ' ') + 1) AS name
-      FROM lines GROUP BY key, partition, line HAVING count(*) = 1
+      FROM old o, unnest(o.was) line WHERE line <> ALL (o.will)
+      UNION ALL
+      SELECT o.key, o.partition, true,
+        split_part(line, ' ', 1)::bigint, substr(line, strpos(line, ' ') + 1)
+      FROM old o, unnest(o.will) line WHERE line <> ALL (o.was)
     ), unlisted AS (
       DELETE FROM @.entries n USING changed c
       WHERE NOT c.listed AND n.name = c.name AND n.rank = c.rank AND n.key = c.key
@@ -153,9 +154,11 @@ BEGIN
   END IF;
 
   IF cardinality(f_batch) > 0 THEN
+    SELECT array_agg((SELECT max(f.position) FROM @.feed f WHERE f.partition = p.number) ORDER BY p.at) INTO v_heads
+    FROM unnest(partitions) WITH ORDINALITY p(number, at);
     INSERT INTO @.feed(partition, position, body)
     SELECT e.partition,
-      greatest(coalesce((SELECT max(f.position) FROM @.feed f WHERE f.partition = e.partition), 0), f_above)
+      greatest(coalesce(v_heads[array_position(partitions, e.partition)], 0), f_above)
         + row_number() OVER (PARTITION BY e.partition ORDER BY e.at),
       e.body
     FROM (

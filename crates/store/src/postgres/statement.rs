@@ -69,9 +69,9 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
         }
         Ask::AuditRecords => {
             "SELECT r.key, r.partition, r.version, r.places, r.body, ARRAY(SELECT line \
-             FROM string_to_table(r.places, E'\\n') AS line WHERE NOT EXISTS (SELECT FROM @.entries n \
+             FROM string_to_table(r.places, E'\\n') AS line WHERE (SELECT count(*) FROM @.entries n \
              WHERE n.name = substr(line, strpos(line, ' ') + 1) AND n.rank = split_part(line, ' ', 1)::bigint \
-             AND n.key = r.key AND n.partition = r.partition)) \
+             AND n.key = r.key AND n.partition = r.partition) = 0) \
              FROM (SELECT * FROM @.records WHERE key > $1 ORDER BY key LIMIT $2) r ORDER BY r.key"
         }
         Ask::AuditRows => {

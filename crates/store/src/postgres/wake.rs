@@ -231,3 +231,29 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
         told.map_err(super::fault::reading)?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Version;
+
+    #[test]
+    fn what_cannot_be_told_in_full_names_no_place() {
+        let (wakes, mut heard) = (Wakes::new(), Vec::new());
+        let mut hints = wakes.hints.subscribe();
+        for (partition, topics) in [(5, vec!["a"]), (6, vec!["tab\t"]), (7, vec!["b"; TOPICS_MAX + 1]), (8, vec![])] {
+            let mut batch = Batch::new(Partition(partition), Version(1));
+            batch.wake = topics.into_iter().map(str::to_owned).collect();
+            wakes.committed(&batch);
+        }
+        wakes.payloads().iter().for_each(|payload| wakes.hear(payload));
+        while let Ok(hint) = hints.try_recv() {
+            heard.push(hint);
+        }
+        let told = |partition, topic: &[&str]| Wake {
+            partition: Some(Partition(partition)),
+            topics: topic.iter().map(|&topic| topic.to_owned()).collect(),
+        };
+        assert_eq!(heard, [told(5, &["a"]), nowhere(), nowhere(), told(8, &[])]);
+    }
+}

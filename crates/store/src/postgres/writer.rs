@@ -1,4 +1,7 @@
-//! How commits reach the server: the writer sends all that wait as one call, and gathers the next meanwhile.
+//! How commits reach the server: each writer sends all that wait for it as one call, and more gather meanwhile.
+//!
+//! Partitions are divided among the writers, so that the server works on the commits of one while those of another become
+//! durable; those of one partition go one after the other.
 
 use super::Shared;
 use super::group::{self, Arrays};
@@ -6,10 +9,13 @@ use super::link::Link;
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Error, ErrorKind, Key, Outcome, Result, Stats, Trim};
+use futures_util::future::join_all;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
+/// How many connections write.
+pub(super) const WRITERS: usize = 2;
 /// The most batches in one call, so that the first of them does not wait for a crowd.
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
@@ -182,8 +188,35 @@ fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
     shared.count(stats);
 }
 
-/// Turns a caller's batches into a request; the answer comes when they are durable.
-pub(super) async fn submit(requests: &mpsc::Sender<Request>, plans: Vec<Plan>) -> Result<Vec<Outcome>> {
+/// Commits a caller's batches, each by the writer of its partition; the answer comes when all are durable.
+pub(super) async fn submit(writers: &[mpsc::Sender<Request>], plans: Vec<Plan>) -> Result<Vec<Outcome>> {
+    let count = plans.len();
+    let mut parts: Vec<(Vec<usize>, Vec<Plan>)> = writers.iter().map(|_| Default::default()).collect();
+    for (at, plan) in plans.into_iter().enumerate() {
+        let part = &mut parts[usize::from(plan.batch.partition.0) % writers.len()];
+        part.0.push(at);
+        part.1.push(plan);
+    }
+    let mut places = Vec::with_capacity(count);
+    let asked = parts.into_iter().zip(writers).filter(|((_, plans), _)| !plans.is_empty());
+    let asked = asked.map(|((part, plans), writer)| {
+        places.extend(part);
+        ask(writer, plans)
+    });
+    let answers = join_all(asked.collect::<Vec<_>>()).await;
+    let is_written = |outcome: &Outcome| matches!(outcome, Outcome::Committed { .. });
+    let any_written = answers.iter().flatten().flatten().any(is_written);
+    let mut outcomes = Vec::with_capacity(count);
+    for answer in answers {
+        outcomes.extend(answer.map_err(|error| if any_written { error.written() } else { error })?);
+    }
+    let mut sorted: Vec<(usize, Outcome)> = places.into_iter().zip(outcomes).collect();
+    sorted.sort_by_key(|(at, _)| *at);
+    Ok(sorted.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// Turns batches into a request to one writer.
+async fn ask(requests: &mpsc::Sender<Request>, plans: Vec<Plan>) -> Result<Vec<Outcome>> {
     let (reply, answer) = oneshot::channel();
     if requests.send(Request::Commit(plans, reply)).await.is_err() {
         return Err(check::closed());

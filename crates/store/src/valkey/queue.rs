@@ -1,4 +1,4 @@
-//! How commits travel: while one call of a tag is on its way, all that arrive for it wait and go together in the next.
+//! How commits travel: while calls of a tag are on their way, all that arrive for it wait and go together in the next.
 
 use super::commit::{self, Done};
 use super::keys::Keys;
@@ -6,12 +6,18 @@ use super::net::{Net, Repeat};
 use super::{Shared, fault, script};
 use crate::check::Plan;
 use crate::{Error, ErrorKind, Outcome, Result, Stats};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use redis::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many callers' groups may wait for one tag before further callers wait to be taken.
 pub(super) const WAITING_MAX: usize = 1024;
+/// Calls of one tag on their way at the same time: while the server works on one, the next is packed and arrives. The
+/// server takes them in the order in which they were sent; one that overtakes another after a failure meets versions that
+/// it does not expect, and is refused.
+const CALLS_MAX: usize = 2;
 /// The most batches in one call, so that the server serves others between.
 const CALL_BATCHES_MAX: usize = 256;
 /// The bytes after which a call takes no further batch.
@@ -27,7 +33,7 @@ pub(super) struct Request {
     pub(super) reply: oneshot::Sender<Vec<Result<Outcome>>>,
 }
 
-/// Commits for one tag, one call after the other.
+/// Commits for one tag.
 pub(super) struct Committer {
     pub(super) net: Arc<Net>,
     pub(super) keys: Arc<Keys>,
@@ -39,17 +45,19 @@ impl Committer {
     /// Serves until the store is closed or dropped, and then finishes what was accepted.
     pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, mut closed: watch::Receiver<bool>) {
         let mut open = true;
+        let mut calls = FuturesUnordered::new();
         loop {
             let first = tokio::select! {
                 biased;
+                Some(()) = calls.next(), if !calls.is_empty() => continue,
                 _ = closed.wait_for(|closed| *closed), if open => {
                     open = false;
                     requests.close();
                     continue;
                 }
-                request = requests.recv() => request,
+                request = requests.recv(), if calls.len() < CALLS_MAX => request,
             };
-            let Some(first) = first else { return };
+            let Some(first) = first else { break };
             let size = |request: &Request| request.plans.iter().map(weight).sum::<usize>();
             let (mut batches, mut bytes, mut group) = (first.plans.len(), size(&first), vec![first]);
             while batches < CALL_BATCHES_MAX && bytes < CALL_BYTES_MAX {
@@ -58,8 +66,13 @@ impl Committer {
                 bytes += size(&request);
                 group.push(request);
             }
-            self.group(group).await;
+            let mut call = Box::pin(self.group(group));
+            // The first poll sends it.
+            if call.as_mut().now_or_never().is_none() {
+                calls.push(call);
+            }
         }
+        while calls.next().await.is_some() {}
     }
 
     /// Commits a group and answers everybody in it.
