@@ -19,8 +19,9 @@ const RAW: usize = 1;
 const NAMES: [&str; 2] = ["worker", "raw"];
 
 const LANE: &str = "bench";
-/// Each turn empties a whole backlog, so there are fewer of them than elsewhere.
+/// Each turn empties a whole backlog, so there are fewer turns and rounds than elsewhere.
 const TURNS: usize = 2;
+const ROUNDS_MAX: usize = 3;
 /// Work before each measurement, in executions of every slot.
 const WARM_UP: usize = 8;
 /// How long a backlog may take before the run is given up.
@@ -32,8 +33,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     progress("drain, preparing");
     let captured = Arc::new(capture::lifecycles(warm_up + size.backlog * TURNS, &work::name(LANE)).await?);
     let (mut rounds, mut processor) = (Rounds::default(), Rounds::default());
-    for round in 1..=size.rounds {
-        progress(&format!("drain, round {round} of {}", size.rounds));
+    let count = size.rounds.min(ROUNDS_MAX);
+    for round in 1..=count {
+        progress(&format!("drain, round {round} of {count}"));
         let mut sides: Vec<Box<dyn Side>> = vec![
             Box::new(WorkerSide::start(site.fresh().await?, size.callers).await?),
             Box::new(RawSide::start(site.fresh().await?, captured.clone(), size.callers).await?),
@@ -66,7 +68,8 @@ struct WorkerSide {
 
 impl WorkerSide {
     async fn start(fresh: Fresh, slots: usize) -> Result<Self, Error> {
-        let client = Client::on_store(fresh.store.clone(), ClientOptions::default()).await.map_err(broken)?;
+        let client =
+            Client::on_store(fresh.store.clone(), ClientOptions::default()).await.map_err(|error| broken(&error))?;
         Ok(Self { client, fresh, slots })
     }
 
@@ -102,14 +105,14 @@ impl Side for WorkerSide {
             std::future::ready(Ok::<_, Failed>(work::result()))
         });
         let meter = Meter::start(&self.fresh.store)?;
-        let running = worker.start().map_err(broken)?;
+        let running = worker.start().map_err(|error| broken(&error))?;
         tokio::select! {
             biased;
             () = handled.1.notified() => {}
             () = SystemClock.sleep(PATIENCE) => {}
         }
         // What was handled is reported before this returns.
-        running.drain().await.map_err(broken)?;
+        running.drain().await.map_err(|error| broken(&error))?;
         let tally = meter.end(Tally { tried: amount, ..Tally::default() })?;
         let done = self.completed().await? - before;
         let failure = (done < amount).then(|| format!("only {done} of {amount} executions were completed"));
@@ -159,6 +162,6 @@ impl Side for RawSide {
     }
 }
 
-fn broken(error: onward::Error) -> Error {
+fn broken(error: &onward::Error) -> Error {
     Error::Broken(error.to_string())
 }
