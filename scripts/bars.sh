@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Measures every scenario on each store that is named, one after the other, and shows all bars together at the end.
 #
-# Ends with 1 when a bar was missed or a scenario failed on any of them. BARS_OPTIONS holds further options of
-# `onward bench all`, such as --quick.
+# Ends with 1 when a bar was missed or a scenario failed on any of them. BARS_OPTIONS are options of `onward bench all`
+# instead of the ones that are chosen here, such as --quick to see that everything works.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
-read -ra options <<<"${BARS_OPTIONS:-}"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 missed=''
@@ -23,15 +22,12 @@ for store in "$@"; do
 done
 
 for store in "$@"; do
-    address="$store:" sizes=()
-    if [ "$store" = sqlite ]; then
-        address=sqlite:onward.db
-    else
-        # A million executions would take hours to write to a server, or more memory than many machines have.
-        sizes=(--finished 100000 --waiting 10000)
-    fi
+    # A million executions would take hours to write to a server, or more memory than many machines have.
+    address="$store:" options='--finished 100000 --waiting 10000'
+    [ "$store" != sqlite ] || address=sqlite:onward.db options=''
+    read -ra options <<<"${BARS_OPTIONS:-$options}"
     echo "bars: $store" >&2
-    $cargo run --release -q -p onward-cli -- --store "$address" bench all "${sizes[@]}" "${options[@]}" >"$results/$store"
+    $cargo run --release -q -p onward-cli -- --store "$address" bench all "${options[@]}" >"$results/$store"
     code=$?
     [ "$code" -eq 0 ] || missed+=" $store (exit code $code)"
 done

@@ -63,7 +63,11 @@ fn tables(server: &Postgres, schema: &str) -> Result<Weight, Error> {
 fn memory(servers: &[&valkey::Server], prefix: &str) -> Result<Weight, Error> {
     let mut weight = Weight { each_max: Some(VALKEY_MAX), ..Weight::default() };
     for server in servers {
-        let info = server.ask(&["INFO", "memory"])?;
+        let mut info = server.ask(&["INFO", "memory"])?;
+        // What was removed shortly before is freed by a thread of the server, and would count as a part of this.
+        while !info.contains("lazyfree_pending_objects:0\r") {
+            info = server.ask(&["INFO", "memory"])?;
+        }
         let field = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         let used = number(field("used_memory").unwrap_or_default())?;
         weight.total += used - number(field("mem_total_replication_buffers").unwrap_or("0"))?;
