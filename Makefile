@@ -6,6 +6,7 @@
 CARGO ?= cargo
 SEEDS ?= 2000
 MUTANT_SEEDS ?= 500
+STORES ?= sqlite postgres valkey cluster
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +39,6 @@ sim-mutants: ## Plant faults in the engine; the simulation must find each one
 	@$(CARGO) build -p onward-sim
 	@$(CARGO) run -q -p onward-sim -- --mutants --seeds $(MUTANT_SEEDS)
 
-bars: ## Measure every scenario and compare it with its bar
+bars: ## Measure every scenario on STORES="sqlite postgres valkey cluster" and compare it with its bar
 	@$(CARGO) build --release -p onward-cli
-	@$(CARGO) run --release -q -p onward-cli -- bench all
+	@CARGO='$(CARGO)' bash scripts/bars.sh $(STORES)

@@ -1,10 +1,11 @@
-//! `onward demo`: durable work on one file, shown live: done, retried, delayed, and recovered from a killed process.
+//! `onward demo`: durable work on a store of its own, shown live: done, retried, delayed, and recovered from a killed process.
 
 mod books;
 mod crash;
 mod scenes;
 mod show;
 
+use crate::bench::Site;
 use crate::output;
 use crate::problem::{Exit, Problem};
 use onward::engine::clock::{Clock, SystemClock};
@@ -31,14 +32,20 @@ impl Play {
     }
 }
 
-pub(crate) async fn run(json: bool) -> Result<Exit, Problem> {
+/// Plays on a store that is made for it, at the place that was named or in a temporary directory, and removed afterwards.
+pub(crate) async fn run(named: Option<&str>, json: bool) -> Result<Exit, Problem> {
     let clock = SystemClock;
     let started = clock.now();
-    let folder = tempfile::tempdir().map_err(|error| Problem::system("no temporary directory can be made", &error))?;
-    let file = folder.path().join("demo.db");
-    let store = format!("sqlite:{}", file.display());
+    let file = || format!("sqlite:{}", std::env::temp_dir().join("demo.db").display());
+    let site = Site::new(&named.map_or_else(file, str::to_owned))?;
+    let store = site.shared_address()?;
     let mut play = Play { client: Client::open(&store).await?, store, show: Show::new(json), submitted: Vec::new() };
-    play.show.line("Durable work in one SQLite file. Each submit returns after the work is on the disk.");
+    play.show.line(&match site.is_files() {
+        true => "Durable work in one SQLite file. Each submit returns after the work is on the disk.".to_owned(),
+        false => {
+            format!("Durable work on {}, in a store made for this. Each submit returns after its commit.", site.url())
+        }
+    });
     let worker = scenes::worker(&play.client).start()?;
     scenes::plain(&mut play).await?;
     scenes::retry(&mut play).await?;
@@ -47,6 +54,7 @@ pub(crate) async fn run(json: bool) -> Result<Exit, Problem> {
     worker.drain().await?;
     play.client.shutdown().await?;
     books::check(&mut play).await?;
+    site.clear(&play.store).await?;
 
     let seconds = (clock.now() - started).0 as f64 / 1_000.0;
     let (held, broken) = play.show.counts();

@@ -98,9 +98,12 @@ Examples:
 
 pub(crate) const DEMO_EXAMPLES: &str = "\
 Runs in a temporary directory and takes less than half a minute. Ends with exit code 1 if anything did not hold.
+With --store it runs on a store of its own beside that file or on that server, and removes its work afterwards.
 
-Example:
-  onward demo";
+Examples:
+  onward demo
+  onward demo --store postgres://localhost/mydb
+  onward demo --store valkey://localhost";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Stores are made beside the path of --store and deleted afterwards; no existing store is opened.
@@ -108,4 +111,5 @@ Stores are made beside the path of --store and deleted afterwards; no existing s
 Examples:
   onward bench lifecycle --callers 64
   onward --json bench all
+  onward --store postgres: bench processes
   onward --store memory: bench latency";

@@ -67,9 +67,9 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<Exit, Problem> {
-    let Cli { store, json, command, .. } = cli;
+    let Cli { store, store_typed, json, command, .. } = cli;
     match command {
-        Command::Demo => demo::run(json).await,
+        Command::Demo => demo::run(store_typed.then_some(store.as_str()), json).await,
         Command::Submit(args) => submit::run(args, &store, json).await,
         Command::Get(args) => get::run(&args, &store, json).await,
         Command::Ls(args) => ls::run(&args, &store, json).await,

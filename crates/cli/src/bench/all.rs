@@ -7,15 +7,19 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 9] = [
+const EACH: [Scenario; 13] = [
     Scenario::Lifecycle,
     Scenario::Submit,
     Scenario::Latency,
+    Scenario::Drain,
     Scenario::Timers,
     Scenario::Recovery,
+    Scenario::Processes,
     Scenario::Leases,
     Scenario::Growth,
     Scenario::Retention,
+    Scenario::Bytes,
+    Scenario::Costs,
     Scenario::Idle,
 ];
 

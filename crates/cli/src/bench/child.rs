@@ -35,6 +35,8 @@ pub(crate) enum Ask {
     Look { times: usize },
     /// Say how much memory the process has for itself.
     Memory,
+    /// Say what the engine has committed so far, and how many partitions it is the home of.
+    Count,
 }
 
 /// What a child answers.
@@ -50,8 +52,18 @@ pub(crate) enum Answer {
     Looks(Looks),
     /// So many MiB.
     Memory(f64),
+    /// What the engine has done.
+    Counted(Counted),
     /// It could not be done.
     Failed(String),
+}
+
+/// What an engine has committed since it started, and how many partitions it is the home of.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    pub(crate) commits: u64,
+    pub(crate) conflicts: u64,
+    pub(crate) homes: usize,
 }
 
 /// A child process; it is killed when this is dropped.
@@ -100,6 +112,14 @@ impl Child {
         match self.ask(ask).await? {
             Answer::Tally(tally) => Ok(tally),
             other => Err(Error::Child(format!("answered {other:?} instead of figures"))),
+        }
+    }
+
+    /// Asks what its engine has done.
+    pub(crate) async fn counted(&mut self) -> Result<Counted, Error> {
+        match self.ask(&Ask::Count).await? {
+            Answer::Counted(counted) => Ok(counted),
+            other => Err(Error::Child(format!("answered {other:?} instead of counts"))),
         }
     }
 
@@ -195,6 +215,10 @@ async fn act(engine: &Engine, ask: Ask) -> Result<Answer, Error> {
         }
         Ask::Look { times } => Ok(Answer::Looks(look::looks(engine, times).await?)),
         Ask::Memory => Ok(Answer::Memory(system::anonymous_mib()?)),
+        Ask::Count => {
+            let (metrics, homes) = (engine.metrics(), engine.homes().len());
+            Ok(Answer::Counted(Counted { commits: metrics.commits, conflicts: metrics.conflicts, homes }))
+        }
     }
 }
 

@@ -61,7 +61,7 @@ impl Error {
     /// What the caller can do.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Url(_) => "use `sqlite:PATH`, or `memory:` for a scenario that needs one process only",
+            Self::Url(_) => "use `sqlite:PATH`, a server, or `memory:` for a scenario that needs one process only",
             Self::Option(_) => "leave the option out, or choose another scenario",
             Self::Void { .. } => "look at the first failure; a full disk or a stopped machine are the usual reasons",
             Self::Engine(error) => error.hint(),

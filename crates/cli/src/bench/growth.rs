@@ -47,10 +47,15 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let Answer::Memory(memory) = children[GROWN].ask(&Ask::Memory).await? else {
         return Err(Error::Child("did not say how much memory it has".to_owned()));
     };
+    let file = site::file(&stores[GROWN]).map(std::fs::metadata).transpose()?;
+    drop(children);
+    for address in &stores {
+        site.clear(address).await?;
+    }
     report.figure("finished executions", size.finished as f64, "");
     report.figure("waiting executions", size.waiting as f64, "");
-    if let Some(file) = site::file(&stores[GROWN]) {
-        report.figure("file", std::fs::metadata(file)?.len() as f64 / 1_048_576.0, "MiB");
+    if let Some(file) = file {
+        report.figure("file", file.len() as f64 / 1_048_576.0, "MiB");
     }
     report.figure("first lifecycle after the start", first, "ms");
     found.judge(&mut report);

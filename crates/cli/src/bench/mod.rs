@@ -4,8 +4,11 @@
 //! the same run, in turns, as the median of several rounds; only promises about time itself are absolute.
 
 mod all;
+mod bytes;
 mod capture;
 mod child;
+mod costs;
+mod drain;
 mod error;
 mod growth;
 mod handed;
@@ -16,9 +19,11 @@ mod lifecycle;
 mod load;
 mod look;
 mod measure;
+mod processes;
 mod raw;
 mod recovery;
 mod report;
+mod requests;
 mod retention;
 mod rows;
 mod seed;
@@ -32,13 +37,14 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod weight;
 mod work;
 
 use crate::output;
 use all::All;
 pub(crate) use error::Error;
 use report::Report;
-use site::Site;
+pub(crate) use site::Site;
 use size::Size;
 
 /// What to measure, and how much of it.
@@ -47,7 +53,7 @@ pub(crate) struct BenchArgs {
     /// What to measure.
     #[arg(value_enum)]
     pub(crate) scenario: Scenario,
-    /// Callers at the same time [default: 64; 4 for submit, which sends 1,000 in each call].
+    /// Callers at the same time, or executions in flight [default: 64; 4 for submit where it sends 1,000 in each call].
     #[arg(long, value_name = "N")]
     pub(crate) callers: Option<usize>,
     /// How long each side is measured in each round, or how long the whole of timers and idle lasts, in seconds.
@@ -59,7 +65,7 @@ pub(crate) struct BenchArgs {
     /// Shrink everything, to see that it works; the figures mean little.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Finished executions in the grown store of growth [default: 1000000].
+    /// Finished executions in the grown store of growth [default: 1000000], or of bytes [default: 100000].
     #[arg(long, value_name = "N")]
     pub(crate) finished: Option<usize>,
     /// Waiting executions in the grown store of growth [default: 100000].
@@ -72,20 +78,28 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Scenario {
     /// The life of an execution: submit, claim, complete.
     Lifecycle,
-    /// Submits, 1,000 in a call.
+    /// Submits, 1,000 in a call, and one by one.
     Submit,
     /// From submit to running on a parked worker, one at a time.
     Latency,
+    /// How fast one worker empties a backlog of 20,000.
+    Drain,
     /// How late delayed executions become ready.
     Timers,
     /// How soon the work of a killed process can be claimed again.
     Recovery,
+    /// What three processes on one store do together, beside one.
+    Processes,
     /// What 10,000 held leases cost.
     Leases,
     /// What a million finished and 100,000 waiting executions cost.
     Growth,
     /// What removing 100,000 ended executions costs.
     Retention,
+    /// How many bytes a finished execution takes.
+    Bytes,
+    /// What one submit, claim and complete ask of the store.
+    Costs,
     /// What an engine with nothing to do costs.
     Idle,
     /// All of them, one after the other.
@@ -121,11 +135,15 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Lifecycle => lifecycle::measure(site, size).await,
         Scenario::Submit => submit::measure(site, size).await,
         Scenario::Latency => latency::measure(site, size).await,
+        Scenario::Drain => drain::measure(site, size).await,
         Scenario::Timers => timers::measure(site, size).await,
         Scenario::Recovery => recovery::measure(site, size).await,
+        Scenario::Processes => processes::measure(site, size).await,
         Scenario::Leases => leases::measure(site, size).await,
         Scenario::Growth => growth::measure(site, size).await,
         Scenario::Retention => retention::measure(site, size).await,
+        Scenario::Bytes => bytes::measure(site, size).await,
+        Scenario::Costs => costs::measure(site, size).await,
         Scenario::Idle => idle::measure(site, size).await,
         Scenario::All | Scenario::Child => Err(Error::Option("this is not one scenario".to_owned())),
     };
@@ -138,11 +156,15 @@ impl Scenario {
             Self::Lifecycle => "lifecycle",
             Self::Submit => "submit",
             Self::Latency => "latency",
+            Self::Drain => "drain",
             Self::Timers => "timers",
             Self::Recovery => "recovery",
+            Self::Processes => "processes",
             Self::Leases => "leases",
             Self::Growth => "growth",
             Self::Retention => "retention",
+            Self::Bytes => "bytes",
+            Self::Costs => "costs",
             Self::Idle => "idle",
             Self::All => "all",
             Self::Child => "child",

@@ -23,6 +23,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     // The settings use stores of their own and wait most of the time, so they can run beside each other.
     let (worker, home, only) =
         tokio::join!(worker_dies(&stores[0], size), home_dies(&stores[1], size), only_one_dies(&stores[2], size));
+    for address in &stores {
+        site.clear(address).await?;
+    }
     let lease = size.trial_lease.0 as f64;
     report.figure("lease", lease, "ms");
     report.figure("leases of each killed process", size.held_by_trial as f64, "");

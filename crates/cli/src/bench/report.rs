@@ -17,6 +17,10 @@ pub(crate) struct Report {
     pub(crate) store: String,
     figures: Vec<(String, Value, &'static str)>,
     bars: Vec<Bar>,
+    /// What a reader of the figures must know.
+    notes: Vec<String>,
+    /// A table that says it better than a list of figures.
+    table: Option<String>,
     /// The side of a round that succeeded least; nothing where a failure ends the scenario.
     worst: Option<Success>,
 }
@@ -64,6 +68,16 @@ impl Report {
     pub(crate) fn list(&mut self, name: &str, values: &[f64], unit: &'static str) {
         let values: Vec<f64> = values.iter().copied().map(round).collect();
         self.figures.push((name.to_owned(), json!(values), unit));
+    }
+
+    /// Something that a reader of the figures must know, in a sentence.
+    pub(crate) fn note(&mut self, sentence: &str) {
+        self.notes.push(sentence.to_owned());
+    }
+
+    /// People are shown this table; programs get the figures.
+    pub(crate) fn tabulate(&mut self, table: String) {
+        self.table = Some(table);
     }
 
     /// Promises that a value is at least as high as a limit.
@@ -122,6 +136,7 @@ impl Report {
             "store": self.store,
             "figures": self.figures_json(),
             "bars": self.bars,
+            "notes": self.notes,
             "success_ratio": self.success_ratio().map(round),
         })
     }
@@ -139,14 +154,24 @@ impl Report {
         let mut text = format!("{} on {}\n", self.scenario, self.store);
         let names = self.figures.iter().map(|(name, ..)| name.chars().count());
         let width = names.chain([SUCCESS.len()]).max().unwrap_or(0);
-        for (name, value, unit) in &self.figures {
-            let _ = writeln!(text, "  {name:width$}  {} {unit}", readable(value));
+        match &self.table {
+            Some(table) => text.push_str(&format!("\n{table}")),
+            None => {
+                for (name, value, unit) in &self.figures {
+                    let _ = writeln!(text, "  {name:width$}  {} {unit}", readable(value));
+                }
+            }
         }
         if let Some(ratio) = self.success_ratio() {
             let _ = writeln!(text, "  {SUCCESS:width$}  {:.2} %", ratio * 100.0);
         }
-        text.push('\n');
-        text.push_str(&bars_table([self]));
+        for note in &self.notes {
+            let _ = writeln!(text, "  {note}");
+        }
+        if !self.bars.is_empty() {
+            text.push('\n');
+            text.push_str(&bars_table([self]));
+        }
         text
     }
 }
@@ -233,6 +258,18 @@ mod tests {
         assert!(text.contains("engine          100 (90.0 to 120) /s"), "{text}");
         assert!(text.contains("lowest success  96.00 %"), "{text}");
         assert!(text.contains("engine / raw") && text.contains("≥ 0.70") && text.contains("NO"), "{text}");
+    }
+
+    #[test]
+    fn notes_are_told_and_a_table_stands_for_the_figures() {
+        let mut report = Report::new("costs", "memory:");
+        report.figure("rows", 4.0, "");
+        report.note("Nothing is promised here.");
+        assert_eq!(report.json()["notes"], json!(["Nothing is promised here."]));
+        assert!(report.text().contains("rows            4.00") && report.text().ends_with("promised here.\n"));
+        report.tabulate("| a table |\n".to_owned());
+        assert_eq!(report.text(), "costs on memory:\n\n| a table |\n  Nothing is promised here.\n");
+        assert_eq!(report.json()["figures"]["rows"], 4.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Servers that a run starts for itself, in a temporary directory, and that end with it.
 
-use super::Error;
+use super::{Error, weight};
 use onward_servers::postgres::Postgres;
 use onward_servers::valkey::{self, Cluster, Kind};
 
@@ -61,6 +61,24 @@ impl Server {
         }
     }
 
+    /// Removes a store that nobody has open, so that a long run fills neither disk nor memory.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Error> {
+        match self {
+            Self::Postgres(server) => {
+                // It says what went with the schema as if that were something to worry about.
+                let drop = format!("SET client_min_messages = warning; DROP SCHEMA IF EXISTS {name} CASCADE");
+                server.sql("postgres", &drop)?;
+            }
+            Self::Valkey(server) => unlink(server, name)?,
+            Self::Cluster(cluster) => {
+                for server in weight::primaries(cluster)? {
+                    unlink(server, name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The parameter of an address that keeps stores apart.
     pub(crate) fn parameter(&self) -> &'static str {
         match self {
@@ -76,6 +94,14 @@ fn commands(server: &valkey::Server) -> Result<u64, Error> {
     number(line.unwrap_or_default())
 }
 
-fn number(text: &str) -> Result<u64, Error> {
+fn unlink(server: &valkey::Server, prefix: &str) -> Result<(), Error> {
+    for key in weight::keys(server, prefix)? {
+        server.ask(&["UNLINK", &key])?;
+    }
+    Ok(())
+}
+
+/// A number that a server answered.
+pub(crate) fn number(text: &str) -> Result<u64, Error> {
     text.trim().parse().map_err(|_| Error::Broken(format!("a server answered {text:?} instead of a number")))
 }

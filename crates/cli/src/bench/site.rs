@@ -1,5 +1,6 @@
 //! Where the measured stores live: fresh ones, beside the place that the user named, gone afterwards.
 
+use super::weight::Weight;
 use super::{Error, Scenario, server};
 use onward::{Address, ClientOptions};
 use onward_store::{Batch, Store, Version};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const PROCESSES: &str = "it runs several processes, so it needs a store that they can share";
+const WEIGHED: &str = "it asks for sizes that only a file, or a server started for the run, tells";
 /// Records removed in one step when a store on somebody's server is emptied.
 const EMPTIED: usize = 500;
 
@@ -28,7 +30,7 @@ enum Place {
     Server {
         url: String,
         name: &'static str,
-        own: Option<Server>,
+        own: Option<Arc<Server>>,
     },
 }
 
@@ -36,9 +38,19 @@ enum Place {
 #[derive(Debug)]
 pub(crate) struct Fresh {
     pub(crate) store: Arc<dyn Store>,
-    dir: Option<PathBuf>,
-    /// Whether what is left must be removed from a server that goes on.
-    lasts: bool,
+    left: Left,
+}
+
+/// What a store leaves behind when it is closed.
+#[derive(Debug)]
+enum Left {
+    Nothing,
+    /// A folder with its files.
+    Folder(PathBuf),
+    /// Keys or tables under a name on a server that ends with the run.
+    Named(Arc<Server>, String),
+    /// Records on a server that goes on.
+    Records,
 }
 
 impl Site {
@@ -48,7 +60,7 @@ impl Site {
         let place = match Server::named(url) {
             Some(server) => {
                 let server = server?;
-                Place::Server { url: server.url(), name: server.parameter(), own: Some(server) }
+                Place::Server { url: server.url(), name: server.parameter(), own: Some(Arc::new(server)) }
             }
             None => match url.parse::<Address>() {
                 Ok(Address::Memory) => Place::Memory,
@@ -83,26 +95,82 @@ impl Site {
     /// A store with nothing in it.
     pub(crate) async fn fresh(&self) -> Result<Fresh, Error> {
         let address = self.address()?;
-        let lasts = matches!(self.place, Place::Server { own: None, .. });
-        Ok(Fresh {
-            store: open(&address).await?,
-            dir: file(&address).and_then(Path::parent).map(Path::to_owned),
-            lasts,
-        })
+        Ok(Fresh { store: open(&address).await?, left: self.left(&address) })
+    }
+
+    /// What a store of this place leaves behind.
+    fn left(&self, address: &str) -> Left {
+        match &self.place {
+            Place::Memory => Left::Nothing,
+            Place::Files(_) => {
+                file(address).and_then(Path::parent).map_or(Left::Nothing, |dir| Left::Folder(dir.into()))
+            }
+            Place::Server { own: Some(server), .. } => Left::Named(server.clone(), name(address).to_owned()),
+            Place::Server { own: None, .. } => Left::Records,
+        }
+    }
+
+    /// Removes a store that several processes had open, when all of them have ended.
+    pub(crate) async fn clear(&self, address: &str) -> Result<(), Error> {
+        match self.left(address) {
+            Left::Records => {
+                let store = open(address).await?;
+                empty(&*store).await?;
+                Ok(store.close().await?)
+            }
+            left => left.remove(),
+        }
+    }
+
+    /// How much room a store takes that nobody has open.
+    pub(crate) fn weigh(&self, address: &str) -> Result<Weight, Error> {
+        match (&self.place, file(address)) {
+            (Place::Files(_), Some(path)) => Ok(Weight::of_file(path)),
+            (Place::Server { own: Some(server), .. }, _) => Weight::on_server(server, name(address)),
+            _ => Err(Error::Url(format!("this scenario cannot be run: {WEIGHED}"))),
+        }
     }
 
     /// Why a scenario cannot be run here; nothing when it can.
     pub(crate) fn lacks(&self, scenario: Scenario) -> Option<&'static str> {
         let is_private = matches!(self.place, Place::Memory);
-        (is_private && matches!(scenario, Scenario::Recovery | Scenario::Growth)).then_some(PROCESSES)
+        match scenario {
+            Scenario::Recovery | Scenario::Growth | Scenario::Processes if is_private => Some(PROCESSES),
+            Scenario::Bytes if is_private || matches!(self.place, Place::Server { own: None, .. }) => Some(WEIGHED),
+            _ => None,
+        }
     }
 
     /// What the server that was started for this run says it was asked, and how often in a second an idle engine may ask.
     pub(crate) fn operations(&self) -> Result<Option<(u64, f64)>, Error> {
+        self.own().map(Server::operations).transpose()
+    }
+
+    /// Lets the server that was started for this run count requests, or lets it rest.
+    pub(crate) fn count_requests(&self, on: bool) -> Result<(), Error> {
+        self.own().map_or(Ok(()), |server| server.count_requests(on))
+    }
+
+    /// A moment to count requests from.
+    pub(crate) fn moment(&self) -> Result<u64, Error> {
+        self.own().map_or(Ok(0), Server::moment)
+    }
+
+    /// Requests since a moment, if a server was started for this run.
+    pub(crate) fn requests_since(&self, moment: u64) -> Result<Option<u64>, Error> {
+        self.own().map(|server| server.requests_since(moment)).transpose()
+    }
+
+    fn own(&self) -> Option<&Server> {
         match &self.place {
-            Place::Server { own: Some(server), .. } => server.operations().map(Some),
-            _ => Ok(None),
+            Place::Server { own, .. } => own.as_deref(),
+            Place::Memory | Place::Files(_) => None,
         }
+    }
+
+    /// Whether its stores are files, of which one process at a time writes each.
+    pub(crate) fn is_files(&self) -> bool {
+        matches!(self.place, Place::Files(_))
     }
 
     /// The address of a store that several processes open.
@@ -134,38 +202,56 @@ impl Site {
 impl Fresh {
     /// Closes the store and frees its space at once, so that a long run does not fill the disk.
     pub(crate) async fn discard(self) -> Result<(), Error> {
-        if self.lasts {
+        if matches!(self.left, Left::Records) {
             empty(&*self.store).await?;
         }
         self.store.close().await?;
-        match self.dir {
-            Some(dir) => Ok(std::fs::remove_dir_all(dir)?),
-            None => Ok(()),
+        self.left.remove()
+    }
+}
+
+impl Left {
+    /// Removes what can be removed from outside.
+    fn remove(self) -> Result<(), Error> {
+        match self {
+            Self::Folder(dir) => Ok(std::fs::remove_dir_all(dir)?),
+            Self::Named(server, name) => server.remove(&name),
+            Self::Nothing | Self::Records => Ok(()),
         }
     }
 }
 
 /// Removes every record; the server keeps what names the store and its last events.
 async fn empty(store: &dyn Store) -> Result<(), Error> {
+    let chance = onward_engine::clock::Chance::from_os();
+    let mut from = None;
     loop {
-        let page = store.audit(None, EMPTIED).await?;
-        if page.records.is_empty() {
-            return Ok(());
-        }
-        let chance = onward_engine::clock::Chance::from_os();
+        let page = store.audit(from.as_deref(), EMPTIED).await?;
         let delete = |(partition, record): &(onward_store::Partition, onward_store::Record)| {
             let mut batch = Batch::new(*partition, Version(chance.id()));
             batch.expect.push((record.key.clone(), Some(record.version)));
             batch.delete.push(record.key.clone());
             batch
         };
-        store.commit(page.records.iter().map(delete).collect()).await?;
+        // A record may be seen twice, and is gone by then: that is a conflict and no error.
+        if !page.records.is_empty() {
+            store.commit(page.records.iter().map(delete).collect()).await?;
+        }
+        from = page.next;
+        if from.is_none() {
+            return Ok(());
+        }
     }
 }
 
 /// Opens a store as an embedded program does.
 pub(crate) async fn open(address: &str) -> Result<Arc<dyn Store>, Error> {
     onward::open_store(address, &ClientOptions::default()).await.map_err(|error| Error::Url(error.to_string()))
+}
+
+/// The name under which a store lives on a server: the last part of its address.
+fn name(address: &str) -> &str {
+    address.rsplit_once('=').map_or("", |(_, name)| name)
 }
 
 /// The file of a store, if it is in one.
@@ -196,7 +282,11 @@ mod tests {
         std::fs::write(&existing, "precious").unwrap();
         let site = Site::new(&format!("sqlite:{}", existing.display())).unwrap();
         let (first, second) = (site.fresh().await.unwrap(), site.fresh().await.unwrap());
-        assert_ne!(first.dir, second.dir);
+        let folder = |fresh: &Fresh| match &fresh.left {
+            Left::Folder(dir) => dir.clone(),
+            other => panic!("files leave {other:?}"),
+        };
+        assert_ne!(folder(&first), folder(&second));
         first.discard().await.unwrap();
         second.discard().await.unwrap();
         drop(site);

@@ -19,6 +19,8 @@ pub(crate) struct Size {
     pub(crate) submitters: usize,
     /// Executions in one call of those.
     pub(crate) per_call: usize,
+    /// Ready executions that a worker finds.
+    pub(crate) backlog: usize,
     /// Samples of a latency in each round.
     pub(crate) samples: usize,
     /// Delayed executions, and the span over which they become due.
@@ -37,6 +39,11 @@ pub(crate) struct Size {
     /// What fills the grown store.
     pub(crate) finished: usize,
     pub(crate) waiting: usize,
+    /// Finished executions that are weighed.
+    pub(crate) kept: usize,
+    /// How often each command is watched, by an engine that has seen all and by a new one.
+    pub(crate) costs_warm: usize,
+    pub(crate) costs_cold: usize,
     /// How often each way of looking at the grown store is timed.
     pub(crate) looks: usize,
     /// Ended executions that are removed while something else is measured.
@@ -54,6 +61,7 @@ const FULL: Size = Size {
     callers: 64,
     submitters: 4,
     per_call: 1_000,
+    backlog: 20_000,
     samples: 400,
     timers: 10_000,
     timers_over: Span::seconds(10),
@@ -66,6 +74,9 @@ const FULL: Size = Size {
     held_lease: Span::seconds(30),
     finished: 1_000_000,
     waiting: 100_000,
+    kept: 100_000,
+    costs_warm: 41,
+    costs_cold: 11,
     looks: 20,
     expired: 100_000,
     idle_settle: Span::seconds(2),
@@ -80,6 +91,7 @@ const QUICK: Size = Size {
     callers: 8,
     submitters: 2,
     per_call: 50,
+    backlog: 200,
     samples: 10,
     timers: 100,
     timers_over: Span(200),
@@ -92,6 +104,9 @@ const QUICK: Size = Size {
     held_lease: Span::seconds(30),
     finished: 500,
     waiting: 200,
+    kept: 300,
+    costs_warm: 3,
+    costs_cold: 1,
     looks: 2,
     expired: 300,
     idle_settle: Span(100),
@@ -113,6 +128,7 @@ impl Size {
             (size.timers_over, size.idle) = (Span::seconds(seconds.into()), Span::seconds(seconds.into()));
         }
         size.finished = args.finished.unwrap_or(size.finished);
+        size.kept = args.finished.unwrap_or(size.kept);
         size.waiting = args.waiting.unwrap_or(size.waiting);
         Ok(size)
     }
@@ -120,7 +136,9 @@ impl Size {
 
 /// Refuses an option that the scenario would ignore, and amounts of nothing.
 fn check(args: &BenchArgs) -> Result<(), Error> {
-    use Scenario::{All, Growth, Idle, Leases, Lifecycle, Recovery, Retention, Submit, Timers};
+    use Scenario::{
+        All, Bytes, Costs, Drain, Growth, Idle, Leases, Lifecycle, Processes, Recovery, Retention, Submit, Timers,
+    };
     let scenario = args.scenario;
     let meant = |option: &str, given: bool, scenarios: &[Scenario]| {
         if given && scenario != All && !scenarios.contains(&scenario) {
@@ -128,13 +146,16 @@ fn check(args: &BenchArgs) -> Result<(), Error> {
         }
         Ok(())
     };
-    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Leases, Growth, Retention])?;
-    let timed = [Lifecycle, Submit, Leases, Growth, Retention, Timers, Idle];
+    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Drain, Processes, Leases, Growth, Retention, Bytes])?;
+    let timed = [Lifecycle, Submit, Processes, Leases, Growth, Retention, Timers, Idle];
     meant("duration", args.duration.is_some(), &timed)?;
-    meant("finished", args.finished.is_some(), &[Growth])?;
+    meant("finished", args.finished.is_some(), &[Growth, Bytes])?;
     meant("waiting", args.waiting.is_some(), &[Growth])?;
-    if args.rounds.is_some() && matches!(scenario, Recovery | Idle) {
+    if args.rounds.is_some() && matches!(scenario, Recovery | Bytes | Costs | Idle) {
         return Err(Error::Option(format!("--rounds has no meaning for {}", scenario.name())));
+    }
+    if args.finished == Some(0) && scenario == Bytes {
+        return Err(Error::Option("--finished is at least 1 for bytes".to_owned()));
     }
     if args.callers == Some(0) || args.duration == Some(0) || args.rounds == Some(0) {
         return Err(Error::Option("--callers, --duration and --rounds are at least 1".to_owned()));
@@ -163,7 +184,7 @@ mod tests {
         assert_eq!((size.leg_seconds, size.timers, size.timers_over), (2.0, 2_000, Span::seconds(2)));
         let grown = BenchArgs { scenario: Scenario::Growth, finished: Some(5), waiting: Some(6), ..PLAIN };
         let size = Size::new(&grown).unwrap();
-        assert_eq!((size.finished, size.waiting), (5, 6));
+        assert_eq!((size.finished, size.kept, size.waiting), (5, 5, 6));
     }
 
     #[test]
@@ -177,6 +198,7 @@ mod tests {
             BenchArgs { scenario: Scenario::Latency, callers: Some(2), ..PLAIN },
             BenchArgs { scenario: Scenario::Recovery, duration: Some(2), ..PLAIN },
             BenchArgs { scenario: Scenario::Idle, rounds: Some(2), ..PLAIN },
+            BenchArgs { scenario: Scenario::Bytes, rounds: Some(2), ..PLAIN },
             BenchArgs { finished: Some(2), ..PLAIN },
             BenchArgs { waiting: Some(2), ..PLAIN },
             BenchArgs { callers: Some(0), ..PLAIN },

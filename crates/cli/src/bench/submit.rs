@@ -1,4 +1,4 @@
-//! Submits in calls of 1,000, against the same rows committed as the same groups.
+//! Submits in calls of 1,000 and one by one, against the same rows committed as the same groups.
 
 use super::measure::{Meter, Tally};
 use super::report::Report;
@@ -16,60 +16,86 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Executions that one turn submits at most.
+const CALLS_MAX: usize = 1_000_000;
+
 const ENGINE: usize = 0;
 const RAW: usize = 1;
 const NAMES: [&str; 2] = ["engine", "raw"];
 
+/// How executions are submitted.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    name: &'static str,
+    callers: usize,
+    per_call: usize,
+}
+
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("submit", site.url());
-    let calls = calls(site, size).await?;
+    let many = Way { name: "many in a call", callers: size.submitters, per_call: size.per_call };
+    let one = Way { name: "one by one", callers: size.callers, per_call: 1 };
+    let ratio = compare(site, size, many, &mut report).await?;
+    compare(site, size, one, &mut report).await?;
+    report.at_least("many in a call, engine / raw", ratio, 0.7, "");
+    Ok(report)
+}
+
+/// Measures one way on both sides; the answer is the engine's part of raw.
+async fn compare(site: &Site, size: &Size, way: Way, report: &mut Report) -> Result<f64, Error> {
+    let Way { name: way_name, callers, per_call } = way;
+    let calls = calls(site, size, way).await?;
     let (mut rounds, mut processor, mut rows) = (Rounds::default(), Rounds::default(), Rounds::default());
     for round in 1..=size.rounds {
-        progress(&format!("submit, round {round} of {}", size.rounds));
-        let engine = EngineSide::start(site.fresh().await?, size).await?;
-        let raw = RawSide::start(site.fresh().await?, size).await?;
+        progress(&format!("submit, {way_name}, round {round} of {}", size.rounds));
+        let engine = EngineSide::start(site.fresh().await?, way).await?;
+        let raw = RawSide::start(site.fresh().await?, way).await?;
         let mut sides: Vec<Box<dyn Side>> = vec![Box::new(engine), Box::new(raw)];
         let sums = take_turns(&mut sides, size.turns, calls).await?;
-        sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
+        sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(&format!("{name}, {way_name}"), sum));
         rounds.add(sums.iter().map(Tally::rate).collect());
         processor.add(sums.iter().map(Tally::processor_each).collect());
         rows.add(sums.iter().map(Tally::rows_each).collect());
         end_all(sides).await?;
     }
-    report.figure("callers", size.submitters as f64, "");
-    report.figure("executions in a call", size.per_call as f64, "");
+    report.figure(&format!("{way_name}, callers"), callers as f64, "");
+    report.figure(&format!("{way_name}, executions in a call"), per_call as f64, "");
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(name, &rounds.side(side), "executions/s");
-        report.spread(&format!("{name}, processor"), &processor.side(side), "µs/execution");
-        report.spread(&format!("{name}, rows"), &rows.side(side), "rows/execution");
+        report.spread(&format!("{way_name}, {name}"), &rounds.side(side), "executions/s");
+        report.spread(&format!("{way_name}, {name}, processor"), &processor.side(side), "µs/execution");
+        report.spread(&format!("{way_name}, {name}, rows"), &rows.side(side), "rows/execution");
     }
-    let ratio = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
-    report.at_least("engine / raw", ratio, 0.7, "");
-    Ok(report)
+    Ok(report.spread(&format!("{way_name}, engine / raw"), &rounds.ratios(ENGINE, RAW), ""))
 }
 
 /// How many calls fill one turn, found by making some.
-async fn calls(site: &Site, size: &Size) -> Result<usize, Error> {
-    let mut side = EngineSide::start(site.fresh().await?, size).await?;
-    let rate = side.run(size.submitters * 2).await?.rate();
+async fn calls(site: &Site, size: &Size, way: Way) -> Result<usize, Error> {
+    let mut side = EngineSide::start(site.fresh().await?, way).await?;
+    let rate = side.run(way.callers * way.trial_calls()).await?.rate();
     Box::new(side).end().await?;
-    let calls = rate / size.per_call as f64 * size.leg_seconds / size.turns as f64;
-    Ok((calls as usize).clamp(size.submitters, 1_000))
+    let calls = rate / way.per_call as f64 * size.leg_seconds / size.turns as f64;
+    Ok((calls as usize).clamp(way.callers, CALLS_MAX.div_ceil(way.per_call)))
 }
 
-/// Callers that submit many executions in each call.
+impl Way {
+    /// Calls of every caller that tell how fast it goes.
+    fn trial_calls(self) -> usize {
+        if self.per_call == 1 { 16 } else { 2 }
+    }
+}
+
+/// Callers that submit in one of the ways.
 struct EngineSide {
     engine: Engine,
     fresh: Fresh,
-    callers: usize,
-    per_call: usize,
+    way: Way,
 }
 
 impl EngineSide {
-    async fn start(fresh: Fresh, size: &Size) -> Result<Self, Error> {
+    async fn start(fresh: Fresh, way: Way) -> Result<Self, Error> {
         let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
-        let mut side = Self { engine, fresh, callers: size.submitters, per_call: size.per_call };
-        side.run(size.submitters).await?;
+        let mut side = Self { engine, fresh, way };
+        side.run(way.callers * way.trial_calls()).await?;
         Ok(side)
     }
 }
@@ -79,7 +105,8 @@ impl Side for EngineSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let left = Arc::new(AtomicUsize::new(amount));
         let meter = Meter::start(&self.fresh.store)?;
-        let tasks = (0..self.callers).map(|_| tokio::spawn(caller(self.engine.clone(), left.clone(), self.per_call)));
+        let task = || tokio::spawn(caller(self.engine.clone(), left.clone(), self.way.per_call));
+        let tasks = (0..self.way.callers).map(|_| task());
         meter.end(Tally::of(join_all(tasks).await)?)
     }
 
@@ -94,7 +121,11 @@ async fn caller(engine: Engine, left: Arc<AtomicUsize>, per_call: usize) -> Tall
     let mut tally = Tally::default();
     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
         tally.tried += per_call;
-        let failure = match engine.submit_many(vec![new.clone(); per_call]).await {
+        let answers = match per_call {
+            1 => Ok(vec![engine.submit(new.clone()).await]),
+            _ => engine.submit_many(vec![new.clone(); per_call]).await,
+        };
+        let failure = match answers {
             Ok(answers) => {
                 tally.done += answers.iter().filter(|answer| answer.is_ok()).count();
                 answers.into_iter().find_map(Result::err)
@@ -109,22 +140,21 @@ async fn caller(engine: Engine, left: Arc<AtomicUsize>, per_call: usize) -> Tall
 /// The same rows, one batch for each partition, one group for each call.
 struct RawSide {
     fresh: Fresh,
-    callers: usize,
-    per_call: usize,
+    way: Way,
     rows: Vec<Rows>,
     chance: Chance,
 }
 
 impl RawSide {
-    async fn start(fresh: Fresh, size: &Size) -> Result<Self, Error> {
+    async fn start(fresh: Fresh, way: Way) -> Result<Self, Error> {
         let partitions = fresh.store.meta().partitions;
         let rows = (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect();
         let chance = Chance::from_os();
-        let mut side = Self { fresh, callers: size.submitters, per_call: size.per_call, rows, chance };
+        let mut side = Self { fresh, way, rows, chance };
         // Every partition's first submit also registers its class. As long as one has not, two calls at once could
         // both expect to be the first, and the second would conflict.
         let (mut calls, mut registered) = (0, BTreeSet::new());
-        while calls < size.submitters || registered.len() < usize::from(partitions) {
+        while calls < way.callers || registered.len() < usize::from(partitions) {
             let group = side.group()?;
             registered.extend(group.iter().map(|batch| batch.partition));
             raw::commit(&*side.fresh.store, group).await?;
@@ -137,7 +167,7 @@ impl RawSide {
     fn group(&mut self) -> Result<Vec<Batch>, Error> {
         let (lane, now) = (work::name("bench"), SystemClock.now());
         let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
-        for _ in 0..self.per_call {
+        for _ in 0..self.way.per_call {
             let submit = submit(&self.chance, &lane, now, When::Now, self.rows.len() as u16);
             by_partition.entry(submit.id.partition().0).or_default().push((Command::Submit(Box::new(submit)), now));
         }
@@ -152,8 +182,9 @@ impl RawSide {
 impl Side for RawSide {
     async fn run(&mut self, amount: usize) -> Result<Tally, Error> {
         let pieces = (0..amount).map(|_| Ok(vec![self.group()?])).collect::<Result<Vec<_>, Error>>()?;
-        let tally = raw::write(&self.fresh.store, pieces, self.callers).await?;
-        Ok(Tally { tried: tally.tried * self.per_call, done: tally.done * self.per_call, ..tally })
+        let (Way { callers, per_call, .. }, store) = (self.way, &self.fresh.store);
+        let tally = raw::write(store, pieces, callers).await?;
+        Ok(Tally { tried: tally.tried * per_call, done: tally.done * per_call, ..tally })
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
@@ -189,12 +220,12 @@ mod tests {
 
     #[tokio::test]
     async fn raw_starts_with_a_class_in_every_partition() {
-        let args = crate::bench::tests::quick(crate::bench::Scenario::Submit);
-        let size = Size { per_call: 5, submitters: 1, ..Size::new(&args).unwrap() };
-        let fresh = Site::new("memory:").unwrap().fresh().await.unwrap();
-        let (store, partitions) = (fresh.store.clone(), fresh.store.meta().partitions);
-        let _side = RawSide::start(fresh, &size).await.unwrap();
-        let classes = store.count(&IndexName::new("classes"), &Partitions::All, 1_000).await.unwrap();
-        assert_eq!(classes.n, u64::from(partitions));
+        for per_call in [1, 5] {
+            let fresh = Site::new("memory:").unwrap().fresh().await.unwrap();
+            let (store, partitions) = (fresh.store.clone(), fresh.store.meta().partitions);
+            let _side = RawSide::start(fresh, Way { name: "", callers: 1, per_call }).await.unwrap();
+            let classes = store.count(&IndexName::new("classes"), &Partitions::All, 1_000).await.unwrap();
+            assert_eq!(classes.n, u64::from(partitions));
+        }
     }
 }

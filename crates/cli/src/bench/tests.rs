@@ -19,9 +19,9 @@ async fn tiny(scenario: Scenario, site: &Site) -> Report {
 fn check(report: &Report, bars: &[&str]) {
     let json = report.json();
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["bars", "figures", "scenario", "store", "success_ratio"]);
+    assert_eq!(keys, ["bars", "figures", "notes", "scenario", "store", "success_ratio"]);
     assert!(json["figures"].as_object().is_some_and(|figures| !figures.is_empty()));
-    let strict = ["latency", "recovery"].contains(&report.scenario);
+    let strict = ["latency", "recovery", "costs"].contains(&report.scenario);
     assert_eq!(json["success_ratio"], if strict { Value::Null } else { 1.0.into() });
     let found = json["bars"].as_array().unwrap();
     let names: Vec<&str> = found.iter().filter_map(|bar| bar["name"].as_str()).collect();
@@ -34,16 +34,18 @@ fn check(report: &Report, bars: &[&str]) {
 }
 
 /// The scenarios of one process in the order in which they run, and the bars of each.
-const OF_ONE_PROCESS: [(Scenario, &[&str]); 7] = [
+const OF_ONE_PROCESS: [(Scenario, &[&str]); 9] = [
     (
         Scenario::Lifecycle,
         &["engine / raw", "engine / lean raw", "rows of a submit", "rows of a claim", "rows of a complete"],
     ),
-    (Scenario::Submit, &["engine / raw"]),
+    (Scenario::Submit, &["many in a call, engine / raw"]),
     (Scenario::Latency, &["p50 to 1.5 × raw + 1 ms", "p99 to 3 × raw + 5 ms"]),
+    (Scenario::Drain, &[]),
     (Scenario::Timers, &["late, p50", "late, p99 to max(50 ms, 5 × raw)"]),
     (Scenario::Leases, &["cost of held leases", "leases that expired"]),
     (Scenario::Retention, &["while removing / without", "gone after so many times its retention"]),
+    (Scenario::Costs, &[]),
     (Scenario::Idle, &["rows written", "reads", "processor"]),
 ];
 
@@ -78,7 +80,7 @@ async fn all_of_them_on_memory_skip_those_of_several_processes() {
     let json = all.json();
     assert_eq!(json["errors"], Value::Array(Vec::new()), "{json}");
     let skipped: Vec<_> = json["skipped"].as_array().unwrap().iter().map(|one| &one["scenario"]).collect();
-    assert_eq!(skipped, ["recovery", "growth"]);
+    assert_eq!(skipped, ["recovery", "processes", "growth", "bytes"]);
     let reports: Vec<&Report> = all.reports().collect();
     assert_eq!(reports.len(), OF_ONE_PROCESS.len());
     for (report, (scenario, bars)) in reports.iter().zip(OF_ONE_PROCESS) {
@@ -111,12 +113,42 @@ async fn scenarios_of_several_processes_run_on_files() {
     ];
     check(&growth, &bars);
     assert_eq!(growth.json()["figures"]["finished executions"], Value::from(500.0));
+    let processes = tiny(Scenario::Processes, &site).await;
+    check(&processes, &[]);
+    assert_eq!(processes.json()["notes"].as_array().map(Vec::len), Some(1), "it says why there is no bar");
+    let bytes = tiny(Scenario::Bytes, &site).await;
+    check(&bytes, &[]);
+    assert!(bytes.json()["figures"]["a finished execution (bytes)"].as_f64().is_some_and(|bytes| bytes > 200.0));
+}
+
+/// The scenarios that ask a server about itself, or share it among processes.
+async fn on_a_server(store: &str) {
+    let site = Site::new(store).unwrap();
+    let processes = tiny(Scenario::Processes, &site).await;
+    check(&processes, &["three / one", "conflicts of three"]);
+    let bytes = tiny(Scenario::Bytes, &site).await;
+    check(&bytes, &["a finished execution"]);
+    check(&tiny(Scenario::Drain, &site).await, &[]);
+    let costs = tiny(Scenario::Costs, &site).await;
+    check(&costs, &[]);
+    let asked = &costs.json()["figures"]["submit, warm: requests to the server"];
+    assert_eq!(asked.as_f64(), Some(1.0), "a submit is one request: {}", costs.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scenarios_that_ask_the_server_run_on_postgres() {
+    on_a_server("postgres:").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scenarios_that_ask_the_server_run_on_valkey() {
+    on_a_server("valkey:").await;
 }
 
 #[tokio::test]
 async fn what_needs_several_processes_is_refused_on_memory() {
     let site = Site::new("memory:").unwrap();
-    for scenario in [Scenario::Recovery, Scenario::Growth] {
+    for scenario in [Scenario::Recovery, Scenario::Processes, Scenario::Growth, Scenario::Bytes] {
         let size = Size::new(&quick(scenario)).unwrap();
         assert!(matches!(measure(scenario, &site, &size).await, Err(Error::Url(_))));
         assert!(site.lacks(scenario).is_some());

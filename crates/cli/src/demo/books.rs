@@ -1,4 +1,4 @@
-//! The last scene: the file is opened again, and its records and events must tell the same story.
+//! The last scene: the store is opened again, and its records and events must tell the same story.
 
 use super::Play;
 use crate::problem::Problem;
@@ -14,7 +14,7 @@ const PAGE: usize = 1_000;
 pub(super) async fn check(play: &mut Play) -> Result<(), Problem> {
     play.show.scene("The books");
     let client = Client::open(&play.store).await?;
-    play.show.say("the file was closed and opened again");
+    play.show.say("the store was closed and opened again");
     let mut completed = 0;
     for id in &play.submitted {
         let state = client.get(*id).await?.map(|found| found.state);

@@ -51,12 +51,13 @@ async fn rescue(ctx: Context, _input: ()) -> Result<String, Failed> {
     }
 }
 
-/// Starts this program again as a worker on the same file.
+/// Starts this program again as a worker on the same store.
 fn start(store: &str) -> Result<(Child, Lines<BufReader<ChildStdout>>), Problem> {
     let failed = |error: std::io::Error| Problem::system("the worker process cannot be started", &error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    command.args(["worker", "--store", store, "--lane", LANE, "--lease", LEASE, "--name", "doomed"]);
+    // Arguments can be seen by everybody, and the address may hold a password.
+    command.args(["worker", "--lane", LANE, "--lease", LEASE, "--name", "doomed"]).env("ONWARD_STORE", store);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().map_err(failed)?;
     let out = child.stdout.take().ok_or_else(|| failed(std::io::Error::other("it has no output")))?;
     Ok((child, BufReader::new(out).lines()))
