@@ -16,6 +16,7 @@ const PAYLOAD: usize = 100;
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("bytes", site.url());
     let address = site.shared_address()?;
+    site.hasten_upkeep()?;
     let before = site.weigh(&address)?;
     let store = site::open(&address).await?;
     let engine = Engine::start(store.clone(), Options::default()).await?;

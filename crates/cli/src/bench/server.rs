@@ -79,6 +79,15 @@ impl Server {
         Ok(())
     }
 
+    /// Lets it remove what is dead every second.
+    pub(crate) fn hasten_upkeep(&self) -> Result<(), Error> {
+        if let Self::Postgres(server) = self {
+            server.sql("postgres", "ALTER SYSTEM SET autovacuum_naptime = '1s'")?;
+            server.sql("postgres", "SELECT pg_reload_conf()")?;
+        }
+        Ok(())
+    }
+
     /// The parameter of an address that keeps stores apart.
     pub(crate) fn parameter(&self) -> &'static str {
         match self {

@@ -83,6 +83,15 @@ impl Site {
         &self.url
     }
 
+    /// Lets a server that was started for this run clean up every second: by itself it would do so once a minute, which
+    /// is later than a run lasts and often enough for a store that lives for years.
+    pub(crate) fn hasten_upkeep(&self) -> Result<(), Error> {
+        match &self.place {
+            Place::Server { own: Some(server), .. } => server.hasten_upkeep(),
+            _ => Ok(()),
+        }
+    }
+
     /// How much of the rate of lean writes an engine reaches here when work is handed over.
     pub(crate) fn handed_over_min(&self) -> f64 {
         match self.place {

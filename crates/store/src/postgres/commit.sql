@@ -119,6 +119,7 @@ BEGIN
       WHERE NOT c.listed AND n.name = c.name AND n.rank = c.rank AND n.key = c.key
     ), listed AS (
       INSERT INTO @.entries(name, rank, key, partition) SELECT name, rank, key, partition FROM changed WHERE listed
+      ORDER BY name, rank, key
       ON CONFLICT (name, rank, key) DO UPDATE SET partition = excluded.partition
     )
     SELECT count(*), coalesce(sum(octet_length(name) + 8 + octet_length(key)), 0) INTO v_count, v_sum FROM changed;
@@ -139,6 +140,7 @@ BEGIN
       WHERE v_bad IS NULL OR i.batch <> ALL (v_bad)
     ), listed AS (
       INSERT INTO @.entries(name, rank, key, partition) SELECT name, rank, key, partition FROM added
+      ORDER BY name, rank, key
       ON CONFLICT (name, rank, key) DO UPDATE SET partition = excluded.partition
     )
     SELECT count(*), coalesce(sum(octet_length(name) + 8 + octet_length(key)), 0) INTO v_count, v_sum FROM added;

@@ -78,18 +78,15 @@ pub async fn open(url: &str, options: Options) -> Result<Postgres> {
         written: Mutex::default(),
         home: watch::channel(Home::ByMembership).0,
     });
-    let (mut writers, mut tasks) = (Vec::new(), Vec::new());
-    for _ in 0..writer::WRITERS {
-        let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
-        tasks.push(tokio::spawn(writer::run(Link::new(Arc::clone(&address)), queue, Arc::clone(&shared))));
-        writers.push(requests);
-    }
+    let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
+    let links = [(); writer::WRITERS].map(|()| Link::new(Arc::clone(&address)));
+    let writer = tokio::spawn(writer::run(links, queue, Arc::clone(&shared)));
     let (ready, is_ready) = oneshot::channel();
-    tasks.push(tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready)));
+    let listener = tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready));
     // Hints are not needed to go on, so a listener that cannot start is no reason to fail.
     let _ = is_ready.await;
-    let tasks = Mutex::new(tasks);
-    Ok(Postgres { shared, writers, readers: Readers::new(&address), stop, tasks })
+    let tasks = Mutex::new(vec![writer, listener]);
+    Ok(Postgres { shared, requests, readers: Readers::new(&address), stop, tasks })
 }
 
 /// The number that a store's advisory locks start with; two stores with the same one only wait for each other.
@@ -102,7 +99,7 @@ fn lock_id(store_id: u128) -> i32 {
 /// A store in a schema of a Postgres database.
 pub struct Postgres {
     shared: Arc<Shared>,
-    writers: Vec<mpsc::Sender<Request>>,
+    requests: mpsc::Sender<Request>,
     readers: Readers,
     stop: watch::Sender<bool>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -150,7 +147,7 @@ impl std::fmt::Debug for Postgres {
 }
 
 impl Drop for Postgres {
-    /// The tasks end on their own: a writer once its queue is empty and nobody can add to it.
+    /// The tasks end on their own: the writer once its queue is empty and nobody can add to it.
     fn drop(&mut self) {
         self.end();
     }
@@ -169,7 +166,7 @@ impl Store for Postgres {
         if plans.is_empty() {
             return Ok(Vec::new());
         }
-        writer::submit(&self.writers, plans).await
+        writer::submit(&self.requests, plans).await
     }
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
@@ -223,10 +220,8 @@ impl Store for Postgres {
 
     async fn close(&self) -> Result<()> {
         self.end();
-        for writer in &self.writers {
-            // An error means that it has ended already.
-            let _ = writer.send(Request::Close).await;
-        }
+        // An error means that the writer has ended already.
+        let _ = self.requests.send(Request::Close).await;
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             // Callers of a writer that panicked have been told.

@@ -3,7 +3,7 @@
 -- records.places holds one line for each place of a record, `rank name`; the line with an empty name is its due time.
 -- A rank is stored minus 2^63, so that unsigned order is the order of bigint; rank_of() gives it back.
 -- No column of records is indexed but the key, which never changes: an update stays on its page as long as there is room,
--- and with pages half full there is, also when one call updates all records of a page.
+-- and pages are not filled up so that there mostly is, also when one call updates all records of a page.
 
 CREATE TABLE meta(name text PRIMARY KEY, value text NOT NULL);
 
@@ -14,7 +14,7 @@ CREATE TABLE records(
   places text COLLATE "C" NOT NULL,
   body bytea NOT NULL,
   PRIMARY KEY (key)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 
 -- Rows with an empty name are the due times, since no index can have an empty name.
 CREATE TABLE entries(

@@ -1,21 +1,24 @@
-//! How commits reach the server: each writer sends all that wait for it as one call, and more gather meanwhile.
+//! How commits reach the server: all that wait go out as one call, and more gather meanwhile.
 //!
-//! Partitions are divided among the writers, so that the server works on the commits of one while those of another become
-//! durable; those of one partition go one after the other.
+//! When many wait, a second connection takes those of other partitions: the server works on one call while another becomes
+//! durable. Those of one partition go one after the other.
 
 use super::Shared;
 use super::group::{self, Arrays};
 use super::link::Link;
 use crate::check::{self, Plan};
 use crate::cost::Cost;
-use crate::{Error, ErrorKind, Key, Outcome, Result, Stats, Trim};
-use futures_util::future::join_all;
-use std::collections::{BTreeSet, VecDeque};
+use crate::{Error, ErrorKind, Key, Outcome, Partition, Result, Stats, Trim};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many connections write.
 pub(super) const WRITERS: usize = 2;
+/// As long as a call is on its way, another one goes out only for this many batches: fewer had better gather.
+const SECOND_BATCHES_MIN: usize = 16;
 /// The most batches in one call, so that the first of them does not wait for a crowd.
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
@@ -34,66 +37,169 @@ pub(super) enum Request {
 /// One caller's batches and what came of them so far.
 struct Waiting {
     plans: VecDeque<Plan>,
+    /// Batches that are on their way.
+    aloft: usize,
     outcomes: Vec<Outcome>,
     is_written: bool,
+    failure: Option<Error>,
     reply: oneshot::Sender<Result<Vec<Outcome>>>,
 }
 
-/// Batches that go out in one call, each with its caller's place in the queue.
+/// All callers that wait, in the order in which they came.
+#[derive(Default)]
+struct Queue {
+    next: u64,
+    callers: BTreeMap<u64, Waiting>,
+    /// Partitions with batches on their way: what follows must not overtake them.
+    aloft: BTreeSet<Partition>,
+}
+
+/// Batches that go out in one call, each with its caller.
 #[derive(Default)]
 struct Group {
-    members: Vec<(usize, Plan)>,
+    members: Vec<(u64, Plan)>,
     written: BTreeSet<Key>,
     bytes: usize,
     is_closed: bool,
 }
 
 /// Serves requests until the store is closed.
-pub(super) async fn run(link: Link, mut requests: mpsc::Receiver<Request>, shared: Arc<Shared>) {
-    let mut queue: VecDeque<Waiting> = VecDeque::new();
+pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Request>, shared: Arc<Shared>) {
+    let mut queue = Queue::default();
+    let mut idle: Vec<&Link> = links.iter().collect();
+    let mut flights = FuturesUnordered::new();
+    let mut open = true;
     loop {
-        if queue.is_empty() {
-            match requests.recv().await {
-                None => break,
-                Some(request) => take(request, &mut queue, &mut requests),
-            }
-        }
-        while queue.len() < GROUP_BATCHES_MAX
+        while queue.callers.len() < GROUP_BATCHES_MAX
             && let Ok(request) = requests.try_recv()
         {
-            take(request, &mut queue, &mut requests);
+            queue.take(request, &mut requests);
         }
-        if !queue.is_empty() {
-            let group = gather(&mut queue);
-            let result = send(&link, &group, &shared).await;
-            answer(&mut queue, &group, result, &shared);
-        }
-    }
-    link.close().await;
-}
-
-fn take(request: Request, queue: &mut VecDeque<Waiting>, requests: &mut mpsc::Receiver<Request>) {
-    match request {
-        Request::Commit(plans, reply) => {
-            queue.push_back(Waiting { plans: plans.into(), outcomes: Vec::new(), is_written: false, reply });
-        }
-        Request::Close => requests.close(),
-    }
-}
-
-/// Takes from each caller, first come first served, as many batches as can go out together.
-fn gather(queue: &mut VecDeque<Waiting>) -> Group {
-    let mut group = Group::default();
-    for (at, waiting) in queue.iter_mut().enumerate() {
-        while let Some(plan) = waiting.plans.pop_front() {
-            if !group.takes(&plan) {
-                waiting.plans.push_front(plan);
+        while let Some(link) = idle.pop() {
+            let least = if flights.is_empty() { 1 } else { SECOND_BATCHES_MIN };
+            let Some(group) = queue.gather(least) else {
+                idle.push(link);
                 break;
+            };
+            flights.push(fly(link, group, &shared));
+        }
+        if !open && flights.is_empty() && queue.callers.is_empty() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            Some((link, group, result)) = flights.next(), if !flights.is_empty() => {
+                idle.push(link);
+                queue.answer(&group, result, &shared);
             }
-            group.add(at, plan);
+            request = requests.recv(), if open && queue.callers.len() < GROUP_BATCHES_MAX => match request {
+                Some(request) => queue.take(request, &mut requests),
+                None => open = false,
+            },
         }
     }
-    group
+    for link in &links {
+        link.close().await;
+    }
+}
+
+async fn fly<'a>(link: &'a Link, group: Group, shared: &Shared) -> (&'a Link, Group, Result<group::Answer>) {
+    let result = send(link, &group, shared).await;
+    (link, group, result)
+}
+
+impl Queue {
+    fn take(&mut self, request: Request, requests: &mut mpsc::Receiver<Request>) {
+        match request {
+            Request::Commit(plans, reply) => {
+                let (outcomes, plans) = (Vec::with_capacity(plans.len()), plans.into());
+                let waiting = Waiting { plans, aloft: 0, outcomes, is_written: false, failure: None, reply };
+                self.callers.insert(self.next, waiting);
+                self.next += 1;
+            }
+            Request::Close => requests.close(),
+        }
+    }
+
+    /// Takes from each caller, first come first served, as many batches as can go out together, if there are enough.
+    /// Those of one partition keep their order, and so do those of one caller.
+    fn gather(&mut self, least: usize) -> Option<Group> {
+        let waiting: usize =
+            self.callers.values().filter(|waiting| waiting.aloft == 0).map(|one| one.plans.len()).sum();
+        if waiting < least {
+            return None;
+        }
+        let (mut group, mut passed) = (Group::default(), self.aloft.clone());
+        for (id, waiting) in self.callers.iter_mut().filter(|(_, waiting)| waiting.aloft == 0) {
+            while let Some(plan) = waiting.plans.pop_front() {
+                let partition = plan.batch.partition;
+                if passed.contains(&partition) || !group.takes(&plan) {
+                    passed.insert(partition);
+                    waiting.plans.push_front(plan);
+                    break;
+                }
+                waiting.aloft += 1;
+                group.add(*id, plan);
+            }
+        }
+        self.aloft.extend(group.members.iter().map(|(_, plan)| plan.batch.partition));
+        (!group.members.is_empty()).then_some(group)
+    }
+
+    /// Tells every caller whose last batch came back what came of them all.
+    fn answer(&mut self, group: &Group, result: Result<group::Answer>, shared: &Shared) {
+        for (_, plan) in &group.members {
+            self.aloft.remove(&plan.batch.partition);
+        }
+        let results = match result {
+            Ok(answer) => {
+                count(&answer.results, answer.cost, shared);
+                answer.results
+            }
+            Err(error) => group.members.iter().map(|_| Err(again(&error))).collect(),
+        };
+        for ((id, plan), result) in group.members.iter().zip(results) {
+            let Some(waiting) = self.callers.get_mut(id) else { continue };
+            waiting.aloft -= 1;
+            match result {
+                Ok(outcome) => {
+                    if matches!(outcome, Outcome::Committed { .. }) && !plan.batch.is_check_only() {
+                        waiting.is_written = true;
+                        shared.wakes.committed(&plan.batch);
+                    }
+                    waiting.outcomes.push(outcome);
+                }
+                Err(error) => waiting.failure = waiting.failure.take().or(Some(error)),
+            }
+        }
+        for (id, _) in &group.members {
+            let is_over =
+                |waiting: &Waiting| waiting.aloft == 0 && (waiting.plans.is_empty() || waiting.failure.is_some());
+            if self.callers.get(id).is_some_and(is_over)
+                && let Some(waiting) = self.callers.remove(id)
+            {
+                waiting.end();
+            }
+        }
+    }
+}
+
+impl Waiting {
+    fn end(self) {
+        let answer = match self.failure {
+            Some(error) if self.is_written => Err(error.written()),
+            Some(error) => Err(error),
+            None => Ok(self.outcomes),
+        };
+        // A caller that went away has no use for the answer.
+        drop(self.reply.send(answer));
+    }
+}
+
+/// The same failure for another caller.
+fn again(error: &Error) -> Error {
+    let same = Error::new(error.kind(), error.to_string());
+    if error.is_unwritten() { same.unwritten() } else { same }
 }
 
 impl Group {
@@ -107,7 +213,7 @@ impl Group {
         has_room && !self.is_closed && !moves_feed(plan) && !plan.batch.expect.iter().any(builds_on)
     }
 
-    fn add(&mut self, at: usize, plan: Plan) {
+    fn add(&mut self, caller: u64, plan: Plan) {
         let batch = &plan.batch;
         self.written.extend(batch.put.iter().map(|record| record.key.clone()));
         self.written.extend(batch.delete.iter().cloned());
@@ -120,7 +226,7 @@ impl Group {
         }
         self.bytes += plan.bytes;
         self.is_closed |= moves_feed(&plan);
-        self.members.push((at, plan));
+        self.members.push((caller, plan));
     }
 }
 
@@ -137,44 +243,6 @@ async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<group::Answ
     group::answer(&plans, rows)
 }
 
-/// Tells every caller whose last batch went out what came of them all.
-fn answer(queue: &mut VecDeque<Waiting>, group: &Group, result: Result<group::Answer>, shared: &Shared) {
-    let mut failures: Vec<Option<Error>> = queue.iter().map(|_| None).collect();
-    match result {
-        Ok(answer) => {
-            count(&answer.results, answer.cost, shared);
-            for ((at, plan), result) in group.members.iter().zip(answer.results) {
-                match result {
-                    Ok(outcome) => {
-                        if matches!(outcome, Outcome::Committed { .. }) && !plan.batch.is_check_only() {
-                            queue[*at].is_written = true;
-                            shared.wakes.committed(&plan.batch);
-                        }
-                        queue[*at].outcomes.push(outcome);
-                    }
-                    Err(error) => failures[*at] = failures[*at].take().or(Some(error)),
-                }
-            }
-        }
-        Err(error) => {
-            for (at, _) in &group.members {
-                let copy = Error::new(error.kind(), error.to_string());
-                failures[*at] = Some(if error.is_unwritten() { copy.unwritten() } else { copy });
-            }
-        }
-    }
-    let callers = std::mem::take(queue).into_iter().zip(failures);
-    for (waiting, failure) in callers {
-        // A caller that went away has no use for the answer.
-        match failure {
-            Some(error) if waiting.is_written => drop(waiting.reply.send(Err(error.written()))),
-            Some(error) => drop(waiting.reply.send(Err(error))),
-            None if waiting.plans.is_empty() => drop(waiting.reply.send(Ok(waiting.outcomes))),
-            None => queue.push_back(waiting),
-        }
-    }
-}
-
 fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
     let mut stats = Stats { groups: u64::from(cost.rows > 0), ..Stats::default() };
     for outcome in results.iter().flatten() {
@@ -188,35 +256,8 @@ fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
     shared.count(stats);
 }
 
-/// Commits a caller's batches, each by the writer of its partition; the answer comes when all are durable.
-pub(super) async fn submit(writers: &[mpsc::Sender<Request>], plans: Vec<Plan>) -> Result<Vec<Outcome>> {
-    let count = plans.len();
-    let mut parts: Vec<(Vec<usize>, Vec<Plan>)> = writers.iter().map(|_| Default::default()).collect();
-    for (at, plan) in plans.into_iter().enumerate() {
-        let part = &mut parts[usize::from(plan.batch.partition.0) % writers.len()];
-        part.0.push(at);
-        part.1.push(plan);
-    }
-    let mut places = Vec::with_capacity(count);
-    let asked = parts.into_iter().zip(writers).filter(|((_, plans), _)| !plans.is_empty());
-    let asked = asked.map(|((part, plans), writer)| {
-        places.extend(part);
-        ask(writer, plans)
-    });
-    let answers = join_all(asked.collect::<Vec<_>>()).await;
-    let is_written = |outcome: &Outcome| matches!(outcome, Outcome::Committed { .. });
-    let any_written = answers.iter().flatten().flatten().any(is_written);
-    let mut outcomes = Vec::with_capacity(count);
-    for answer in answers {
-        outcomes.extend(answer.map_err(|error| if any_written { error.written() } else { error })?);
-    }
-    let mut sorted: Vec<(usize, Outcome)> = places.into_iter().zip(outcomes).collect();
-    sorted.sort_by_key(|(at, _)| *at);
-    Ok(sorted.into_iter().map(|(_, outcome)| outcome).collect())
-}
-
-/// Turns batches into a request to one writer.
-async fn ask(requests: &mpsc::Sender<Request>, plans: Vec<Plan>) -> Result<Vec<Outcome>> {
+/// Turns a caller's batches into a request; the answer comes when they are durable.
+pub(super) async fn submit(requests: &mpsc::Sender<Request>, plans: Vec<Plan>) -> Result<Vec<Outcome>> {
     let (reply, answer) = oneshot::channel();
     if requests.send(Request::Commit(plans, reply)).await.is_err() {
         return Err(check::closed());
