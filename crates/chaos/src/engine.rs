@@ -126,7 +126,7 @@ async fn complete(engine: &Engine, wants: &Wants, chance: &Chance, work: &Claime
         ttl,
         expires_at,
     });
-    let late = chance.word() % LATE_ONE_OF == 0;
+    let late = chance.word().is_multiple_of(LATE_ONE_OF);
     sleep(if late { ttl + LATE_BY } else { chance.word() % HOLD_MAX }).await;
     let (asked, command) = (now(), engine.command_id());
     loop {

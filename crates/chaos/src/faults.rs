@@ -47,7 +47,7 @@ impl Run<'_> {
             }),
             Fault::RestartValkey => self.timed("Valkey restarted", |run| {
                 run.site.valkeys().iter_mut().try_for_each(|server| {
-                    if round % 2 == 0 { server.stop() } else { server.kill() }?;
+                    if round.is_multiple_of(2) { server.stop() } else { server.kill() }?;
                     server.run()
                 })
             }),

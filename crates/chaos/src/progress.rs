@@ -74,7 +74,7 @@ mod tests {
         progress.look(directory.path()).unwrap();
         assert_eq!((progress.count("saw"), progress.count("gap"), progress.count("begun")), (1, 1, 0));
         assert_eq!(last_cursor(&path).unwrap().as_deref(), Some("7"));
-        write!(file, "w\",\"event\":{{}},\"at\":1,\"cursor\":\"8\"}}\n").unwrap();
+        writeln!(file, "w\",\"event\":{{}},\"at\":1,\"cursor\":\"8\"}}").unwrap();
         progress.look(directory.path()).unwrap();
         progress.look(directory.path()).unwrap();
         assert_eq!((progress.count("saw"), progress.count("gap")), (2, 1));

@@ -39,7 +39,7 @@ pub(crate) struct Job {
 
 /// Draws a job.
 pub(crate) fn draw(client: &Client, chance: &Chance) -> Submission {
-    let roll = |of: u64| chance.word() % of == 0;
+    let roll = |of: u64| chance.word().is_multiple_of(of);
     let lane = match chance.word() % 10 {
         0..4 => LANE,
         4..6 => GATED_LANE,
@@ -61,7 +61,8 @@ pub(crate) fn draw(client: &Client, chance: &Chance) -> Submission {
 pub(crate) async fn handle(ctx: Context, job: Job) -> Result<(), Failed> {
     let (execution, attempt) = (ctx.id().to_string(), u64::from(ctx.attempt()));
     tell(&Line::Begun { execution: execution.clone(), attempt, at: now() });
-    sleep(job.takes).await;
+    // Whoever fails or goes on later does so quickly, so that a run does not end with a few slow ones.
+    sleep(if attempt == 1 && !ctx.is_resumed() { job.takes } else { job.takes % PAUSE_MAX }).await;
     tell(&Line::Left { execution, attempt, at: now() });
     if job.later && !ctx.is_resumed() {
         return Err(Failed::later(Duration::from_millis(200)));

@@ -50,7 +50,7 @@ pub(super) fn live_again(history: &History) -> Check {
             match first.get(&partition).map(|at| at - fault.at) {
                 Some(after) if after <= bound => slowest = slowest.max(after),
                 Some(after) => {
-                    check.breaks(format!("partition {partition} was live {after} ms after the kill at {}", fault.at))
+                    check.breaks(format!("partition {partition} was live {after} ms after the kill at {}", fault.at));
                 }
                 None => check.breaks(format!("partition {partition} accepted nothing after the kill at {}", fault.at)),
             }

@@ -93,3 +93,21 @@ pub(super) fn true_to_the_end(history: &History) -> Check {
     }
     check
 }
+
+pub(super) fn dated(history: &History) -> Check {
+    /// How far the reader may be behind before this says nothing any more, in milliseconds.
+    const SLACK: i64 = 10_000;
+    let mut check = Check::new("no event is dated in the future");
+    let ahead = |(event, at): &(crate::Event, u64)| event.time.cast_signed() - at.cast_signed();
+    let mut all: Vec<i64> = history.saw.iter().map(ahead).collect();
+    all.sort_unstable();
+    // An event is seen after it happened, so what the two clocks differ by bounds how much its time can be ahead.
+    let Some(usual) = all.get(all.len() / 2) else { return check };
+    for seen in &history.saw {
+        check.looked_at += 1;
+        if ahead(seen) > usual + SLACK {
+            check.breaks(format!("dated {} ms ahead: {}", ahead(seen) - usual, seen.0.text));
+        }
+    }
+    check
+}

@@ -27,6 +27,7 @@ pub(crate) fn all(history: &History) -> Report {
         feed::nothing_missed(history),
         feed::in_order(history),
         feed::true_to_the_end(history),
+        feed::dated(history),
         poison::set_aside(history),
         poison::pair_moves_on(history),
         faults::live_again(history),
