@@ -2,10 +2,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
-/// Plans take turns: each keeps the machine busy enough.
-static TURN: Mutex<()> = Mutex::new(());
 static CHECKER: OnceLock<()> = OnceLock::new();
 
 /// Builds the checker beside the program under test. Cargo does so by itself only when all packages are tested.
@@ -25,7 +23,6 @@ fn build_checker() {
 
 /// Runs a plan for some seconds, in which every promise must be kept.
 fn run(plan: &str, seconds: u32) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     build_checker();
     let mut command = Command::new(env!("CARGO_BIN_EXE_onward-chaos"));
     let output = command.args(["run", plan, "--seconds", &seconds.to_string()]).output().expect("it runs");
@@ -37,12 +34,12 @@ fn run(plan: &str, seconds: u32) {
 
 #[test]
 fn engines_on_postgres_are_killed() {
-    run("kills-postgres", 12);
+    run("kills-postgres", 10);
 }
 
 #[test]
 fn engines_on_a_cluster_are_killed() {
-    run("kills-cluster", 12);
+    run("kills-cluster", 10);
 }
 
 #[test]
