@@ -1,7 +1,7 @@
 # `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo deps test check bench sim sim-mutants bars
+.PHONY: help demo deps test check bench chaos sim sim-mutants bars
 
 CARGO ?= cargo
 SEEDS ?= 2000
@@ -38,6 +38,10 @@ sim: ## Run the engine in a broken world, SEEDS=2000 times
 sim-mutants: ## Plant faults in the engine; the simulation must find each one
 	@$(CARGO) build -p onward-sim
 	@$(CARGO) run -q -p onward-sim -- --mutants --seeds $(MUTANT_SEEDS)
+
+chaos: deps ## Kill processes and break servers under load for a quarter of an hour, and have the history judged
+	@$(CARGO) build -p onward-chaos -p onward-checker
+	@$(CARGO) run -q -p onward-chaos -- all
 
 bars: ## Measure every scenario on STORES="sqlite postgres valkey cluster" and compare it with its bar
 	@$(CARGO) build --release -p onward-cli

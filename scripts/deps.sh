@@ -16,6 +16,7 @@ need openssl openssl    # the tests of encrypted connections make certificates
 # Debian keeps the programs of each version of Postgres in a directory of their own.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql
 need valkey-server 'valkey-server valkey-tools'
+need faketime faketime  # `make chaos` lets the wall clock of one process jump
 
 if ! command -v cargo >/dev/null 2>&1; then
     echo 'deps: cargo is missing; install Rust as https://rustup.rs says, then run this again' >&2

@@ -9,12 +9,19 @@ use crate::topics;
 use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{
-    Command, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Stop, Touch, View, limits,
+    Command, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, View, Window,
+    limits,
 };
 use onward_store as store;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// How far the time that rules are given may be ahead of the store's. Less than the shortest lease, and more than the
+/// estimate is ever off by itself.
+const AHEAD_MAX: Span = Span(900);
+/// How far it may be behind: longer than any commit takes, so that a slow store refuses nobody.
+const BEHIND_MAX: Span = Span::minutes(10);
 
 /// A batch on its way to the store, with everything to do when it arrives.
 #[derive(Debug)]
@@ -97,7 +104,7 @@ pub(crate) fn apply(
     let mut steps: Vec<Step> =
         tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
     let HandedOff { disappointed, paused } = hand_off(shared, &mut view, &mut steps, now);
-    let (batch, changes) = build(shared, &view, cache);
+    let (batch, changes) = build(shared, &view, cache, now);
     let flight = Flight { id: batch.id, steps, changes, paused };
     Applied::Ready(Box::new(Prepared { batch, flight, disappointed, left }))
 }
@@ -169,7 +176,7 @@ pub(crate) fn ready(record: &Record) -> Option<&Execution> {
 }
 
 /// Turns what the view read and wrote into one conditional batch.
-fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Change>) {
+fn build(shared: &Shared, view: &View, cache: &Cache, now: Millis) -> (store::Batch, Vec<Change>) {
     let id = store::Version(shared.chance.id());
     let mut batch = store::Batch::new(binding::partition(view.partition()), id);
     let mut changes = Vec::new();
@@ -193,9 +200,17 @@ fn build(shared: &Shared, view: &View, cache: &Cache) -> (store::Batch, Vec<Chan
         changes.push(Change { key: key.clone(), before, after });
     }
     batch.events = binding::events(view.events());
-    batch.window = binding::window(view.window());
+    batch.window = binding::window(near(view.window(), now));
     batch.wake = topics::of(shared, view.partition(), &changes);
     (batch, changes)
+}
+
+/// A window in which the time that the rules were given is right. Whatever they wrote down counts from it: a delay from an
+/// hour ahead would last an hour too long, and one from an hour behind would be over at once.
+fn near(window: Window, now: Millis) -> Window {
+    let (from, until) = (now - AHEAD_MAX, now + BEHIND_MAX);
+    let not_before = Some(window.not_before.map_or(from, |time| time.max(from)));
+    Window { not_before, not_after: Some(window.not_after.map_or(until, |time| time.min(until))) }
 }
 
 /// What the cache holds of a flight's changes while it is on its way.

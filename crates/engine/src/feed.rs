@@ -48,7 +48,8 @@ pub enum Told {
         /// Where to go on after it; a reader that keeps this with its own work sees every event once.
         cursor: String,
     },
-    /// Events before the next one were removed before this reader came.
+    /// Events before the next one were removed before this reader came, or what it was told last was undone by a server
+    /// that lost its last moments.
     Gap,
 }
 

@@ -197,3 +197,23 @@ async fn a_clock_that_runs_ahead_expires_nothing_early() {
     wrong.renew(&[held.fence], Span::seconds(10)).await.remove(0).expect("the lease lives by the store's clock");
     right.complete(held.fence, Payload::null()).await.expect("completed");
 }
+
+/// An engine whose clock is wrong by an hour, either way, learns the store's time before it writes any.
+#[tokio::test]
+async fn a_clock_that_is_wrong_by_an_hour_writes_no_wrong_times() {
+    let (right, hour) = (onward_core::Millis(1_700_000_000_000), Span::hours(1));
+    for wrong in [right + hour, right - hour] {
+        let store = Arc::new(Memory::new(4, Arc::new(move || right.0), 1));
+        let options = Options { clock: Arc::new(TestClock::at(wrong)), ..Options::default() };
+        let engine = Engine::start(store, options).await.expect("the engine starts");
+        let later = NewExecution { when: When::After(Span::seconds(10)), ..work() };
+        let id = engine.submit(later).await.expect("accepted").id;
+        let execution = engine.get(id).await.expect("answered").expect("it exists");
+        assert_eq!(execution.created_at, right);
+        let Some(due) = onward_core::index::due(&onward_core::record::Record::Execution(execution)) else {
+            panic!("a delay has an end")
+        };
+        assert_eq!(due, right + Span::seconds(10), "a delay counts from the store's time");
+        assert!(engine.metrics().outside > 0, "the wrong time was tried first");
+    }
+}

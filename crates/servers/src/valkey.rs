@@ -296,6 +296,42 @@ impl Cluster {
         })
     }
 
+    /// Which servers run and are primaries, by their places.
+    #[must_use]
+    pub fn primaries(&self) -> Vec<usize> {
+        let is_primary = |server: &Server| {
+            server.process.is_some()
+                && server.ask(&["INFO", "replication"]).is_ok_and(|role| role.contains("role:master"))
+        };
+        (0..self.servers.len()).filter(|at| is_primary(&self.servers[*at])).collect()
+    }
+
+    /// Waits until the others know that a killed server is gone and serve all slots without it.
+    ///
+    /// # Errors
+    /// When nobody takes over.
+    pub fn take_over(&self, dead: usize) -> io::Result<()> {
+        let port = format!(":{}@", self.servers[dead].port);
+        for server in self.servers.iter().filter(|server| server.process.is_some()) {
+            server.until("the others serve all slots", |server| {
+                let (state, nodes) = (server.ask(&["CLUSTER", "INFO"])?, server.ask(&["CLUSTER", "NODES"])?);
+                let gone =
+                    nodes.lines().any(|node| node.contains(&port) && node.contains("fail") && !node.contains("fail?"));
+                Ok(state.contains("cluster_state:ok") && gone)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Starts a killed server again, which follows whoever took over, and waits until the cluster is complete.
+    ///
+    /// # Errors
+    /// When it does not come about.
+    pub fn revive(&mut self, dead: usize) -> io::Result<()> {
+        self.servers[dead].run()?;
+        self.settle()
+    }
+
     /// The address of the cluster, by its first two servers.
     #[must_use]
     pub fn url(&self) -> String {
@@ -327,5 +363,16 @@ mod tests {
         cluster.fail_over(3).unwrap();
         cluster.settle().unwrap();
         assert!(cluster.servers[0].ask(&["INFO", "replication"]).unwrap().contains("role:slave"));
+    }
+
+    #[test]
+    fn a_replica_takes_over_from_a_killed_primary_which_then_follows_it() {
+        let mut cluster = Cluster::start(Kind::Valkey, &[]).unwrap();
+        assert_eq!(cluster.primaries(), [0, 1, 2]);
+        cluster.servers[1].kill().unwrap();
+        cluster.take_over(1).unwrap();
+        assert_eq!(cluster.primaries(), [0, 2, 4]);
+        cluster.revive(1).unwrap();
+        assert_eq!(cluster.primaries(), [0, 2, 4]);
     }
 }

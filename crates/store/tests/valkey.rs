@@ -104,3 +104,34 @@ async fn a_cursor_from_a_lost_time_goes_back_with_a_gap() {
     let next = store.read_feed(&lost.cursor, 9).await.expect("it reads");
     assert_eq!((next.events.len(), next.events[0].position, next.gap), (1, 1, false));
 }
+
+/// A reader that comes back when the lost positions were used again is told that what stands there is not what it saw.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_from_a_lost_time_is_told_of_the_gap_also_when_its_positions_were_used_again() {
+    let url = fresh_url(&server().url());
+    let prefix = url.rsplit('=').next().expect("a prefix").to_owned();
+    let store = Prefix { url, hand: None }.open().await;
+    let emit = async |events: &[&'static str]| {
+        let mut batch = Batch::new(Partition(40), fresh_version());
+        batch.events = events.iter().map(|&event| event.into()).collect();
+        assert!(matches!(commit(&*store, batch).await, Ok(Outcome::Committed { .. })));
+    };
+    emit(&["1", "2"]).await;
+    let behind = store.read_feed(&Cursor::start(), 9).await.expect("it reads").cursor;
+    let feed = server().ask(&["KEYS", &format!("{prefix}:{{*}}:f40")]).expect("an answer");
+    let kept = format!("{feed}-kept");
+    server().ask(&["COPY", &feed, &kept]).expect("an answer");
+    emit(&["3", "4"]).await;
+    let ahead = store.read_feed(&behind, 9).await.expect("it reads").cursor;
+    server().ask(&["COPY", &kept, &feed, "REPLACE"]).expect("an answer");
+    emit(&["other 3", "other 4", "other 5"]).await;
+
+    let told = store.read_feed(&ahead, 9).await.expect("it reads");
+    let bodies: Vec<&[u8]> = told.events.iter().map(|event| &event.body[..]).collect();
+    assert_eq!((bodies, told.gap), (vec![&b"other 5"[..]], true), "two events were passed over");
+    let untouched = store.read_feed(&behind, 9).await.expect("it reads");
+    assert_eq!((untouched.events.len(), untouched.gap), (3, false), "whoever had not seen them misses nothing");
+    emit(&["6"]).await;
+    let next = store.read_feed(&told.cursor, 9).await.expect("it reads");
+    assert_eq!((next.events.len(), next.gap), (1, false), "a gap is told once");
+}

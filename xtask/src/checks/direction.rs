@@ -15,6 +15,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("onward-server", &["onward-core", "onward-engine", "onward-servers", "onward-store"]),
     ("onward-sim", &["onward", "onward-core", "onward-engine", "onward-store"]),
     ("onward-cli", &["onward", "onward-core", "onward-engine", "onward-server", "onward-servers", "onward-store"]),
+    // It judges what the others did, so it shares nothing with them.
+    ("onward-checker", &[]),
+    ("onward-chaos", &["onward", "onward-checker", "onward-core", "onward-engine", "onward-servers", "onward-store"]),
     ("xtask", &[]),
 ];
 

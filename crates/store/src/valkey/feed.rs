@@ -1,7 +1,9 @@
 //! How the feeds of all partitions are read as one, and what a cursor over them says.
 //!
 //! Positions of a partition are dense, except where they were raised, and the newest event is never trimmed: so an event
-//! that does not follow its cursor directly means that something was trimmed unread or undone.
+//! that does not follow its cursor directly means that something was trimmed unread or undone. A primary that dies may
+//! take its last events along, and their positions are used again: so a cursor also keeps a mark of the event it stands
+//! at, and another event at that place means that its reader followed a past that was undone.
 
 use super::read::{Reader, bytes, list, strange};
 use super::script::Call;
@@ -20,33 +22,73 @@ const CHUNK_MAX: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Places {
     next: usize,
-    positions: Vec<u64>,
+    at: Vec<Place>,
+}
+
+/// Where a reader is in one partition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    position: u64,
+    /// Of the event there; nothing when it is not known.
+    mark: Option<u16>,
+}
+
+impl Place {
+    fn of(position: u64, body: &[u8]) -> Self {
+        Self { position, mark: Some(mark(body)) }
+    }
+
+    /// `position.mark`, with nothing for the start and no mark when it is not known.
+    fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::default());
+        }
+        let (position, mark) = match text.split_once('.') {
+            Some((position, mark)) => (position, Some(u16::from_str_radix(mark, 16).ok()?)),
+            None => (text, None),
+        };
+        Some(Self { position: u64::from_str_radix(position, 16).ok()?, mark })
+    }
+
+    /// Whether another event stands where this reader was.
+    fn is_undone(self, event: Option<&Bytes>) -> bool {
+        self.mark.zip(event).is_some_and(|(known, event)| known != mark(event))
+    }
+}
+
+/// A short mark of an event (FNV-1a, folded), the same in every version: cursors are kept for long.
+fn mark(body: &[u8]) -> u16 {
+    let hash = body.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    ((hash >> 16) ^ (hash & 0xffff)) as u16
 }
 
 impl Places {
-    /// `next;position,position,...` in hexadecimal, with nothing for zero.
+    /// `next;place,place,...` in hexadecimal.
     fn parse(cursor: &Cursor, partitions: usize) -> Result<Self> {
         let text = cursor.as_str();
         let parse = || {
             let (next, list) = text.split_once(';')?;
             let next = usize::from_str_radix(next, 16).ok().filter(|next| *next < partitions)?;
-            let number = |part: &str| if part.is_empty() { Some(0) } else { u64::from_str_radix(part, 16).ok() };
-            let mut positions = list.split(',').map(number).collect::<Option<Vec<_>>>()?;
-            (positions.len() <= partitions).then(|| positions.resize(partitions, 0))?;
-            Some(Self { next, positions })
+            let mut at = list.split(',').map(Place::parse).collect::<Option<Vec<_>>>()?;
+            (at.len() <= partitions).then(|| at.resize(partitions, Place::default()))?;
+            Some(Self { next, at })
         };
         if text.is_empty() {
-            return Ok(Self { next: 0, positions: vec![0; partitions] });
+            return Ok(Self { next: 0, at: vec![Place::default(); partitions] });
         }
         parse().ok_or_else(|| check::foreign_cursor(text))
     }
 
     fn cursor(&self) -> Cursor {
         let mut text = format!("{:x};", self.next);
-        let end = self.positions.iter().rposition(|position| *position > 0).map_or(0, |last| last + 1);
-        for (at, position) in self.positions[..end].iter().enumerate() {
+        let end = self.at.iter().rposition(|place| place.position > 0).map_or(0, |last| last + 1);
+        for (at, Place { position, mark }) in self.at[..end].iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let _ = if *position == 0 { write!(text, "{comma}") } else { write!(text, "{comma}{position:x}") };
+            let _ = match mark {
+                _ if *position == 0 => write!(text, "{comma}"),
+                Some(mark) => write!(text, "{comma}{position:x}.{mark:x}"),
+                None => write!(text, "{comma}{position:x}"),
+            };
         }
         Cursor::from_text(text)
     }
@@ -59,6 +101,10 @@ struct Share {
     done: bool,
     /// Where the feed ends, when the cursor is not before it.
     newest: Option<u64>,
+    /// The event at the cursor, when there are some behind it.
+    anchor: Option<Bytes>,
+    /// Whether the past changed while several calls read this page.
+    undone: bool,
 }
 
 impl Reader<'_> {
@@ -67,21 +113,22 @@ impl Reader<'_> {
         let shares = if limit == 0 { Vec::new() } else { self.shares(&places, limit).await? };
         let mut page = FeedPage { events: Vec::new(), cursor: after.clone(), gap: false };
         for (at, share) in shares.iter().enumerate() {
-            if let Some(newest) = share.newest.filter(|newest| *newest < places.positions[at]) {
-                places.positions[at] = newest;
+            if let Some(newest) = share.newest.filter(|newest| *newest < places.at[at].position) {
+                places.at[at] = Place { position: newest, mark: None };
                 page.gap = true;
             }
         }
         for at in turns(places.next, shares.len()) {
-            for (position, body) in &shares[at].events {
+            for (number, (position, body)) in shares[at].events.iter().enumerate() {
                 if page.events.len() == limit {
                     // The next page starts behind the partition that filled this one.
                     places.next = (places.next + 1) % shares.len();
                     page.cursor = places.cursor();
                     return Ok(page);
                 }
-                page.gap |= places.positions[at] + 1 != *position;
-                places.positions[at] = *position;
+                let undone = number == 0 && (shares[at].undone || places.at[at].is_undone(shares[at].anchor.as_ref()));
+                page.gap |= undone || places.at[at].position + 1 != *position;
+                places.at[at] = Place::of(*position, body);
                 places.next = at;
                 let partition = Partition(u16::try_from(at).unwrap_or(u16::MAX));
                 page.events.push(Event { partition, position: *position, body: body.clone(), cursor: places.cursor() });
@@ -93,7 +140,7 @@ impl Reader<'_> {
 
     /// Enough of each partition's events for a page.
     async fn shares(&self, places: &Places, limit: usize) -> Result<Vec<Share>> {
-        let count = places.positions.len();
+        let count = places.at.len();
         let mut shares: Vec<Share> = (0..count).map(|_| Share::default()).collect();
         let mut chunk = (limit / count).saturating_mul(2).clamp(CHUNK_MIN.min(limit), CHUNK_MAX);
         loop {
@@ -107,8 +154,12 @@ impl Reader<'_> {
             }
             let reads = (0..self.keys.tags().len()).map(|tag| self.read(tag, places, &shares, chunk));
             for (at, share) in try_join_all(reads).await?.into_iter().flatten() {
+                let known = shares[at].events.last().map(|(position, body)| Place::of(*position, body));
                 shares[at].done = share.done;
-                shares[at].newest = shares[at].newest.or(share.newest.filter(|_| shares[at].events.is_empty()));
+                match known {
+                    Some(known) => shares[at].undone |= known.is_undone(share.anchor.as_ref()),
+                    None => (shares[at].newest, shares[at].anchor) = (share.newest, share.anchor),
+                }
                 shares[at].events.extend(share.events);
             }
             chunk = CHUNK_MAX.min(limit);
@@ -125,7 +176,7 @@ impl Reader<'_> {
         let mut command = Call::Feed.with(feeds.iter().map(String::as_str));
         command.arg(chunk);
         for at in open.iter().map(|at| usize::from(*at)) {
-            let last = shares[at].events.last().map_or(places.positions[at], |(position, _)| *position);
+            let last = shares[at].events.last().map_or(places.at[at].position, |(position, _)| *position);
             command.arg(event_id(last));
         }
         let answers = list(self.one(self.keys.tags()[tag].slot, command).await?)?;
@@ -145,12 +196,16 @@ fn parse(answer: Value, chunk: usize) -> Result<Share> {
         Some(Value::BulkString(id)) => Some(position(&id)?),
         _ => None,
     };
+    let anchor = match parts.next() {
+        Some(Value::BulkString(body)) => Some(Bytes::from(body)),
+        _ => None,
+    };
     let mut values = list(parts.next().ok_or_else(strange)?)?.into_iter();
     let mut events = Vec::with_capacity(values.len() / 2);
     while let (Some(id), Some(body)) = (values.next(), values.next()) {
         events.push((position(&bytes(id)?)?, Bytes::from(bytes(body)?)));
     }
-    Ok(Share { done: events.len() < chunk, events, newest })
+    Ok(Share { done: events.len() < chunk, events, newest, anchor, undone: false })
 }
 
 #[cfg(test)]
@@ -158,14 +213,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn marks_stay_the_same_for_ever() {
+        assert_eq!((mark(b""), mark(b"a"), mark(b"b")), (0x1cd9, 0xcd20, 0xcae9));
+    }
+
+    #[test]
     fn cursors_survive_their_text() {
         let parse = |text: &str, partitions| Places::parse(&Cursor::from_text(text), partitions);
-        for positions in [vec![0, 0, 0], vec![1, 0, 255], vec![0, u64::MAX, 0], vec![7, 0, 0]] {
-            let places = Places { next: 2, positions };
+        let (none, some) = (Place::default(), |position, mark| Place { position, mark });
+        for at in [
+            vec![none, none, none],
+            vec![some(1, Some(7)), none, some(255, None)],
+            vec![none, some(u64::MAX, Some(u16::MAX)), none],
+            vec![some(7, Some(0)), none, none],
+        ] {
+            let places = Places { next: 2, at };
             assert_eq!(parse(places.cursor().as_str(), 3).unwrap(), places);
         }
-        assert_eq!(Places { next: 1, positions: vec![0, 16, 0, 0] }.cursor().as_str(), "1;,10");
-        for text in ["not a cursor", "3;", "0;1,2,3,4", "0;x", ";", "5"] {
+        let places = Places { next: 1, at: vec![none, some(16, Some(0xab)), none, none] };
+        assert_eq!(places.cursor().as_str(), "1;,10.ab");
+        for text in ["not a cursor", "3;", "0;1,2,3,4", "0;x", ";", "5", "0;1.", "0;.1", "0;1.10000"] {
             assert!(parse(text, 3).is_err(), "{text}");
         }
     }

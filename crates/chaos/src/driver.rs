@@ -1,0 +1,293 @@
+//! One run from its first server to its verdict, the same for every plan.
+
+use crate::args::{AllArgs, CommonArgs, RunArgs};
+use crate::child::Child;
+use crate::clock::{now, rest};
+use crate::plan::{self, LEASE, PARTITIONS, Plan, StoreKind};
+use crate::progress::{Progress, last_cursor};
+use crate::site::Site;
+use crate::{poison, verdict};
+use onward_checker::Line;
+use onward_engine::clock::Chance;
+use onward_store::Store;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Engine processes of a run.
+const ENGINES: usize = 3;
+/// How often somebody is told how far it is.
+const REPORT_EVERY: u64 = 5_000;
+/// The driver's own tick.
+const TICK: u64 = 100;
+/// The time before the first fault, in which everybody gets to work.
+const WARM_UP: u64 = 2_000;
+/// When nothing has changed for so long at the end of a run, nothing will.
+const STUCK_AFTER: u64 = 90_000;
+
+/// Runs one plan; whether every promise was kept.
+pub(crate) fn run(args: &RunArgs) -> io::Result<bool> {
+    let Some(plan) = plan::named(&args.plan) else {
+        let names: Vec<&str> = plan::ALL.iter().map(|plan| plan.name).collect();
+        return Err(io::Error::other(format!("there is no plan {}; there are {}", args.plan, names.join(", "))));
+    };
+    let mut held = true;
+    for store in plan.stores {
+        held &= one(plan, *store, &args.common)?.held;
+    }
+    Ok(held)
+}
+
+/// Runs every plan and prints a summary; whether every promise was kept.
+pub(crate) fn all(args: &AllArgs) -> io::Result<bool> {
+    let (mut held, mut lines) = (true, Vec::new());
+    for (plan, store) in plan::ALL.iter().flat_map(|plan| plan.stores.iter().map(move |store| (plan, *store))) {
+        let started = now();
+        let (good, summary) = match one(plan, store, &args.common) {
+            Ok(verdict) => (verdict.held, verdict.summary),
+            Err(error) => (false, format!("{}: {error}", plan.title(store))),
+        };
+        held &= good;
+        lines.push(format!("{} {:>4} s  {summary}", if good { "ok    " } else { "BROKEN" }, (now() - started) / 1_000));
+    }
+    println!("\nsummary\n{}", lines.join("\n"));
+    Ok(held)
+}
+
+/// Runs a plan on one kind of store.
+fn one(plan: &Plan, store: StoreKind, args: &CommonArgs) -> io::Result<verdict::Verdict> {
+    let seed = args.seed.unwrap_or_else(|| Chance::from_os().word() >> 32);
+    let title = plan.title(store);
+    println!("{title}: {}; seed {seed}", plan.about);
+    let directory = tempfile::Builder::new().prefix("chaos-").tempdir()?;
+    let place = match &args.keep {
+        Some(keep) => {
+            let place = keep.join(&title);
+            std::fs::create_dir_all(&place)?;
+            place
+        }
+        None => directory.path().to_owned(),
+    };
+    let judged = Run::start(plan, store, &place, seed).and_then(|mut run| {
+        run.break_things(args.seconds)?;
+        run.finish()?;
+        drop(run);
+        verdict::judge(&place)
+    });
+    let held = judged.as_ref().is_ok_and(|verdict| verdict.held);
+    if !held && args.keep.is_none() {
+        println!("{title}: the history is kept in {}", directory.keep().display());
+    }
+    judged
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    plan: &'a Plan,
+    directory: PathBuf,
+    lines: File,
+    chance: Chance,
+    pub(crate) engines: Vec<Child>,
+    pub(crate) reader: Option<Child>,
+    /// Where the next life of the reader goes on.
+    cursor: Option<String>,
+    /// How many processes were started.
+    born: usize,
+    progress: Progress,
+    started: u64,
+    reported: (u64, u64),
+    store: Arc<dyn Store>,
+    runtime: Runtime,
+    url: String,
+    /// Last, so that it outlives the processes.
+    pub(crate) site: Site,
+}
+
+impl<'a> Run<'a> {
+    fn start(plan: &'a Plan, store: StoreKind, directory: &Path, seed: u64) -> io::Result<Self> {
+        let site = Site::start(store)?;
+        let url = site.url(plan);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let opened = runtime.block_on(onward::open_store(&url, &onward::ClientOptions::default()));
+        let mut run = Self {
+            plan,
+            directory: directory.to_owned(),
+            lines: File::create(directory.join("driver.jsonl"))?,
+            chance: Chance::seeded(seed),
+            engines: Vec::new(),
+            reader: None,
+            cursor: None,
+            born: 0,
+            progress: Progress::default(),
+            started: now(),
+            reported: (now(), 0),
+            store: opened.map_err(io::Error::other)?,
+            runtime,
+            url,
+            site,
+        };
+        run.tell(&Line::Plan(onward_checker::Plan {
+            name: plan.title(store),
+            lease: LEASE,
+            partitions: u64::from(PARTITIONS),
+            losses: plan.losses,
+            live_within: plan.live_within,
+            expects_late_calls: true,
+            expects_poison: plan.poison,
+        }))?;
+        run.start_engines()?;
+        run.start_reader()?;
+        Ok(run)
+    }
+
+    /// Where the history is written.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Adds a line to the history.
+    pub(crate) fn tell(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.lines.write_all(&text)
+    }
+
+    /// One of so many.
+    pub(crate) fn draw(&self, of: usize) -> usize {
+        usize::try_from(self.chance.word() >> 1).unwrap_or(0) % of.max(1)
+    }
+
+    fn name(&mut self, kind: &str) -> String {
+        self.born += 1;
+        format!("{kind}-{:04}", self.born)
+    }
+
+    /// Starts engine processes until there are as many as there should be.
+    pub(crate) fn start_engines(&mut self) -> io::Result<()> {
+        while self.engines.len() < ENGINES {
+            let jumps = self.plan.jumps() && self.engines.is_empty();
+            let engine = self.start_engine(jumps)?;
+            self.engines.push(engine);
+        }
+        Ok(())
+    }
+
+    /// Starts an engine process, perhaps with a wall clock of its own.
+    pub(crate) fn start_engine(&mut self, jumps: bool) -> io::Result<Child> {
+        let (name, seed) = (self.name("engine"), self.chance.word().to_string());
+        let env = if jumps { self.own_clock()? } else { Vec::new() };
+        let args = ["engine", "--store", &self.url, "--name", &name, "--lease", &LEASE.to_string(), "--seed", &seed];
+        Child::start(&self.directory, &name, &args, &env)
+    }
+
+    /// Starts the next life of the reader.
+    pub(crate) fn start_reader(&mut self) -> io::Result<()> {
+        let name = self.name("reader");
+        let mut args = vec!["reader", "--store", &self.url];
+        if let Some(cursor) = &self.cursor {
+            args.extend(["--after", cursor]);
+        }
+        self.reader = Some(Child::start(&self.directory, &name, &args, &[])?);
+        Ok(())
+    }
+
+    /// Keeps where a reader that ended had come to.
+    pub(crate) fn remember(&mut self, reader: &Child) -> io::Result<()> {
+        if let Some(cursor) = last_cursor(&reader.file)? {
+            self.cursor = Some(cursor);
+        }
+        Ok(())
+    }
+
+    /// Injects the plan's faults until there were enough.
+    fn break_things(&mut self, seconds: Option<u64>) -> io::Result<()> {
+        let least = seconds.map_or(self.plan.rounds, |_| 1);
+        let until = self.started + 1_000 * seconds.unwrap_or(self.plan.seconds);
+        let poison_at = self.started + (until - self.started) / 3;
+        let mut poisoned = !self.plan.poison;
+        let beats = self.plan.beats;
+        let mut next: Vec<(u64, u64)> = beats.iter().map(|beat| (self.started + WARM_UP + beat.every / 2, 0)).collect();
+        while now() < until || next[0].1 < least {
+            if !poisoned && now() >= poison_at {
+                let dead = self.runtime.block_on(poison::plant(&*self.store, &self.chance))?;
+                self.tell(&Line::Poisoned { dead, at: now() })?;
+                poisoned = true;
+            }
+            for (beat, next) in beats.iter().zip(&mut next).filter(|(_, next)| next.0 <= now()) {
+                self.inject(beat.fault, next.1)?;
+                let pause = beat.every / 2 + self.chance.word() % (beat.every / 2 + 1);
+                *next = (now() + pause, next.1 + 1);
+            }
+            rest(TICK);
+            self.watch()?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that everybody lives, and tells how far it is.
+    fn watch(&mut self) -> io::Result<()> {
+        self.engines.iter_mut().chain(&mut self.reader).try_for_each(Child::check)?;
+        let (reported, submits) = self.reported;
+        let time = now();
+        if time < reported + REPORT_EVERY {
+            return Ok(());
+        }
+        self.progress.look(&self.directory)?;
+        let submitted = self.progress.count("submitted");
+        let rate = (submitted - submits) * 1_000 / (time - reported).max(1);
+        println!(
+            "  {:>4} s: {submitted} submits acknowledged ({rate}/s), {} events seen, {} faults",
+            (time - self.started) / 1_000,
+            self.progress.count("saw"),
+            self.progress.count("fault"),
+        );
+        self.reported = (time, submitted);
+        Ok(())
+    }
+
+    /// Lets everything end: no more submits, all work done, the reader at the end of the feed; then looks at all of it.
+    fn finish(&mut self) -> io::Result<()> {
+        self.engines.iter_mut().try_for_each(Child::finish)?;
+        self.until_nothing_changes("work", |run| {
+            let (store, runtime) = (&run.store, &run.runtime);
+            runtime.block_on(verdict::unfinished(&**store))
+        })?;
+        for mut engine in std::mem::take(&mut self.engines) {
+            engine.end()?;
+        }
+        self.until_nothing_changes("events", |run| {
+            if let Some(reader) = &run.reader
+                && let Some(cursor) = last_cursor(&reader.file)?
+            {
+                run.cursor = Some(cursor);
+            }
+            run.runtime.block_on(verdict::unread(&*run.store, run.cursor.as_deref()))
+        })?;
+        if let Some(mut reader) = self.reader.take() {
+            reader.end()?;
+        }
+        Child::start(&self.directory, "look", &["look", "--store", &self.url], &[])?.end()
+    }
+
+    /// Waits until nothing is left, or until what is left does not change for long; the verdict then tells what it is.
+    fn until_nothing_changes(&mut self, what: &str, left: impl Fn(&mut Self) -> io::Result<u64>) -> io::Result<()> {
+        let (mut last, mut since) = (u64::MAX, now());
+        loop {
+            let count = left(self)?;
+            if count == 0 {
+                return Ok(());
+            }
+            if count != last {
+                (last, since) = (count, now());
+            } else if now() > since + STUCK_AFTER {
+                println!("  {count} of {what} are left and nothing changes any more");
+                return Ok(());
+            }
+            rest(TICK);
+            self.watch()?;
+        }
+    }
+}
