@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
 /// A clock that can be asked and slept on. Injected everywhere, so that tests and simulations hold the time.
@@ -19,15 +19,22 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn sleep(&self, span: Span) -> BoxFuture<'static, ()>;
 }
 
-/// The machine's clock.
+/// The machine's clock: the time of day when it was first asked, and from then on what has passed since. Setting the
+/// machine's time therefore moves no deadline of a call; by how much it differs from the store's time, every commit tells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-impl Clock for SystemClock {
+/// The time of day, and the moment at which it was that.
+static STARTED: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
     #[allow(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
+    let (time, moment) = (SystemTime::now(), Instant::now());
+    (time.duration_since(UNIX_EPOCH).unwrap_or_default(), moment)
+});
+
+impl Clock for SystemClock {
     fn now(&self) -> Millis {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        let (time, moment) = *STARTED;
+        Millis(u64::try_from((time + moment.elapsed()).as_millis()).unwrap_or(u64::MAX))
     }
 
     #[allow(clippy::disallowed_methods, reason = "this is the clock that everybody else sleeps on")]

@@ -9,6 +9,7 @@ use crate::{Error, ErrorKind, Outcome, Result, Stats};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use redis::Value;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -18,6 +19,8 @@ pub(super) const WAITING_MAX: usize = 1024;
 /// server takes them in the order in which they were sent; one that overtakes another after a failure meets versions that
 /// it does not expect, and is refused.
 const CALLS_MAX: usize = 2;
+/// As long as a call is on its way, another one goes out only for this many batches: fewer had better gather.
+const SECOND_BATCHES_MIN: usize = 8;
 /// The most batches in one call, so that the server serves others between.
 const CALL_BATCHES_MAX: usize = 256;
 /// The bytes after which a call takes no further batch.
@@ -33,6 +36,39 @@ pub(super) struct Request {
     pub(super) reply: oneshot::Sender<Vec<Result<Outcome>>>,
 }
 
+/// Requests that wait for the next call.
+#[derive(Default)]
+struct Waiting {
+    requests: VecDeque<Request>,
+    batches: usize,
+}
+
+impl Waiting {
+    fn has_room(&self) -> bool {
+        self.batches < CALL_BATCHES_MAX
+    }
+
+    fn add(&mut self, request: Request) {
+        self.batches += request.plans.len();
+        self.requests.push_back(request);
+    }
+
+    /// The first ones, as many as go well together.
+    fn take(&mut self) -> Vec<Request> {
+        let (mut batches, mut bytes, mut group) = (0, 0, Vec::new());
+        while batches < CALL_BATCHES_MAX
+            && bytes < CALL_BYTES_MAX
+            && let Some(request) = self.requests.pop_front()
+        {
+            batches += request.plans.len();
+            bytes += request.plans.iter().map(weight).sum::<usize>();
+            group.push(request);
+        }
+        self.batches -= batches;
+        group
+    }
+}
+
 /// Commits for one tag.
 pub(super) struct Committer {
     pub(super) net: Arc<Net>,
@@ -44,35 +80,38 @@ pub(super) struct Committer {
 impl Committer {
     /// Serves until the store is closed or dropped, and then finishes what was accepted.
     pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, mut closed: watch::Receiver<bool>) {
-        let mut open = true;
+        let (mut open, mut ended, mut waiting) = (true, false, Waiting::default());
         let mut calls = FuturesUnordered::new();
         loop {
-            let first = tokio::select! {
+            while waiting.has_room()
+                && let Ok(request) = requests.try_recv()
+            {
+                waiting.add(request);
+            }
+            let least = if calls.is_empty() { 1 } else { SECOND_BATCHES_MIN };
+            if calls.len() < CALLS_MAX && waiting.batches >= least {
+                let mut call = Box::pin(self.group(waiting.take()));
+                // The first poll sends it.
+                if call.as_mut().now_or_never().is_none() {
+                    calls.push(call);
+                }
+                continue;
+            }
+            tokio::select! {
                 biased;
-                Some(()) = calls.next(), if !calls.is_empty() => continue,
-                _ = closed.wait_for(|closed| *closed), if open => {
+                Some(()) = calls.next(), if !calls.is_empty() => {}
+                _ = closed.wait_for(|closed| *closed), if open && !ended => {
                     open = false;
                     requests.close();
-                    continue;
                 }
-                request = requests.recv(), if calls.len() < CALLS_MAX => request,
-            };
-            let Some(first) = first else { break };
-            let size = |request: &Request| request.plans.iter().map(weight).sum::<usize>();
-            let (mut batches, mut bytes, mut group) = (first.plans.len(), size(&first), vec![first]);
-            while batches < CALL_BATCHES_MAX && bytes < CALL_BYTES_MAX {
-                let Ok(request) = requests.try_recv() else { break };
-                batches += request.plans.len();
-                bytes += size(&request);
-                group.push(request);
-            }
-            let mut call = Box::pin(self.group(group));
-            // The first poll sends it.
-            if call.as_mut().now_or_never().is_none() {
-                calls.push(call);
+                request = requests.recv(), if !ended && waiting.has_room() => match request {
+                    Some(request) => waiting.add(request),
+                    None => ended = true,
+                },
+                // Nothing is on its way and nothing will come.
+                else => return,
             }
         }
-        while calls.next().await.is_some() {}
     }
 
     /// Commits a group and answers everybody in it.
