@@ -13,6 +13,7 @@ use crate::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
 use onward_core::{Class, Lane, Namespace, Share, index};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 
@@ -91,6 +92,8 @@ pub(crate) struct Board {
     inner: Mutex<Inner>,
     /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.
     pub(crate) unserved: Arc<Notify>,
+    /// Whether any lane is shared with other processes, so that those which share none need no lock to find out.
+    shares: AtomicBool,
     /// Told when somebody waits and there may be work in partitions of other processes.
     pub(crate) hungry: Notify,
 }

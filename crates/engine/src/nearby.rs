@@ -30,9 +30,10 @@ impl Nearby {
     }
 }
 
-/// The lanes from which workers of this process have asked for work lately.
+/// The lanes from which workers of this process have asked for work lately, and for how many looks nobody has. They are
+/// few, and each claim comes by: searching them is quicker than making a key.
 #[derive(Debug, Default)]
-pub(crate) struct Worked(BTreeMap<LaneName, u32>);
+pub(crate) struct Worked(Vec<(LaneName, u32)>);
 
 /// The most lanes that a process says it works; any further one it shares with nobody.
 const LANES_MAX: usize = 64;
@@ -42,21 +43,20 @@ const IDLE_LOOKS: u32 = 5;
 impl Worked {
     /// A worker asks for work of this lane.
     pub(crate) fn note(&mut self, namespace: &Namespace, lane: &Lane) {
-        let name = (namespace.clone(), lane.clone());
-        if let Some(idle) = self.0.get_mut(&name) {
+        if let Some((_, idle)) = self.0.iter_mut().find(|(name, _)| name.1 == *lane && name.0 == *namespace) {
             *idle = 0;
         } else if self.0.len() < LANES_MAX {
-            self.0.insert(name, 0);
+            self.0.push(((namespace.clone(), lane.clone()), 0));
         }
     }
 
     /// The lanes of now. One drops out when nobody has asked for a while; `waits` tells where somebody still does.
     pub(crate) fn look(&mut self, waits: impl Fn(&LaneName) -> bool) -> Vec<LaneName> {
-        self.0.retain(|name, idle| {
+        self.0.retain_mut(|(name, idle)| {
             *idle = if waits(name) { 0 } else { *idle + 1 };
             *idle <= IDLE_LOOKS
         });
-        self.0.keys().cloned().collect()
+        self.0.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::batch::{Change, ready};
 use crate::board::QueueKey;
 use crate::shared::Shared;
+use onward_core::record::Execution;
 use onward_core::{Key, PartitionId, Span, index};
 use onward_store::Wake;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,13 @@ const REGISTRY: &str = "registry";
 
 /// What a batch tells: the ready queues with work that nobody here has taken, and what concerns everybody.
 pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) -> Vec<String> {
-    let ready = changes.iter().filter_map(|change| change.after.as_deref().and_then(ready));
-    let queues: BTreeSet<QueueKey> = ready.map(QueueKey::of).collect();
+    // Neighbours mostly go to the same queue, and keys are made for others only.
+    let mut ready: Vec<&Execution> = changes.iter().filter_map(|change| ready(change.after.as_deref()?)).collect();
+    ready.dedup_by(|one, other| {
+        (&one.namespace, &one.lane, &one.requires, &one.share)
+            == (&other.namespace, &other.lane, &other.requires, &other.share)
+    });
+    let queues: BTreeSet<QueueKey> = ready.into_iter().map(QueueKey::of).collect();
     let mut topics: Vec<String> = queues.iter().map(|queue| queue.index().as_str().to_owned()).collect();
     if changes.iter().any(|change| matches!(change.key, Key::Class(..) | Key::LaneCopy(..))) {
         topics.push(REGISTRY.to_owned());

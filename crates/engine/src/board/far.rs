@@ -8,6 +8,7 @@ use crate::waiters::Wants;
 use onward_core::{Lane, Namespace, PartitionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Board {
     /// The partitions from which a queue's work is taken first.
@@ -28,6 +29,7 @@ impl Board {
         if inner.nearby == nearby {
             return;
         }
+        self.shares.store(nearby != Nearby::default(), Ordering::Relaxed);
         inner.nearby = nearby;
         inner.doubt_all(true);
         drop(inner);
@@ -38,6 +40,9 @@ impl Board {
     /// The partitions where new work of a lane is at hand for workers of this process, as long as they keep up with it;
     /// nothing when it may as well be anywhere.
     pub(crate) fn roomy(&self, namespace: &Namespace, lane: &Lane) -> Option<Arc<BTreeSet<PartitionId>>> {
+        if !self.shares.load(Ordering::Relaxed) {
+            return None;
+        }
         let inner = self.lock();
         let Homes::Some(homes) = inner.nearby.of(namespace, lane) else { return None };
         let keeps_up = inner.lane_queues(namespace, lane).all(|(_, queue)| queue.is_short());
