@@ -54,9 +54,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     }
     let over_raw = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
     let over_lean = report.spread("engine / lean raw", &rounds.ratios(ENGINE, LEAN), "");
-    handed(&mut report, site, size, &lane, amount).await?;
     report.at_least("engine / raw", over_raw, 0.7, "");
     report.at_least("engine / lean raw", over_lean, 0.4, "");
+    handed(&mut report, site, size, &lane, amount).await?;
     write_budget(&mut report, &captured);
     Ok(report)
 }

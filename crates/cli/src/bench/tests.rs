@@ -37,7 +37,14 @@ fn check(report: &Report, bars: &[&str]) {
 const OF_ONE_PROCESS: [(Scenario, &[&str]); 9] = [
     (
         Scenario::Lifecycle,
-        &["engine / raw", "engine / lean raw", "rows of a submit", "rows of a claim", "rows of a complete"],
+        &[
+            "engine / raw",
+            "engine / lean raw",
+            "handed over / lean raw",
+            "rows of a submit",
+            "rows of a claim",
+            "rows of a complete",
+        ],
     ),
     (Scenario::Submit, &["many in a call, engine / raw"]),
     (Scenario::Latency, &["p50 to 1.5 × raw + 1 ms", "p99 to 3 × raw + 5 ms"]),
@@ -51,7 +58,7 @@ const OF_ONE_PROCESS: [(Scenario, &[&str]); 9] = [
 
 fn check_lifecycle(report: &Report) {
     let json = report.json();
-    for row in 2..5 {
+    for row in 3..6 {
         assert_eq!(json["bars"][row]["ok"], true, "the write budget is no matter of speed");
     }
     for side in ["engine", "raw", "lean raw"] {
