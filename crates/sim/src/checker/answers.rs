@@ -293,6 +293,12 @@ fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool 
     (lease.id, lease.epoch, &lease.worker, lease.expires_at) == (fence.lease, fence.epoch, worker, work.expires_at)
         && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
-        && (&execution.tags, execution.retries, execution.created_at) == (&work.tags, work.retries, work.created_at)
+        && (execution.tags == work.tags || is_tagged_last(execution))
+        && (execution.retries, execution.created_at) == (work.retries, work.created_at)
         && (execution.deadline, attempt.resumed_at.is_some()) == (work.deadline, work.resumed)
+}
+
+/// Whether an operator changed the tags, perhaps in the commit that gave out the lease.
+fn is_tagged_last(execution: &Execution) -> bool {
+    execution.history.last().is_some_and(|line| line.what.name() == "tags_changed")
 }

@@ -134,7 +134,7 @@ impl Mutant {
     #[must_use]
     pub fn finders(self) -> &'static [&'static str] {
         match self {
-            Self::NoVersionCheck => &["executions", "answers", "lanes", "messages"],
+            Self::NoVersionCheck => &["executions", "answers", "lanes", "messages", "history"],
             Self::NoFence => &["fence", "executions", "answers"],
             Self::NoWindow => &["executions", "answers"],
             Self::MarkInsteadOfIds => &["messages"],
@@ -144,7 +144,8 @@ impl Mutant {
             Self::StaleLaneCopy => &["lanes", "answers", "liveness"],
             Self::AcknowledgedUnwritten => &["answers", "messages"],
             Self::RepeatForgotten => &["answers", "repeats"],
-            Self::LostOutboxRemoval | Self::NeverSwept | Self::TimerOnlyBySweep | Self::WaiterNotWoken => &["liveness"],
+            Self::LostOutboxRemoval => &["liveness", "messages"],
+            Self::NeverSwept | Self::TimerOnlyBySweep | Self::WaiterNotWoken => &["liveness"],
             Self::DelayIgnored => &["requests", "answers"],
             Self::ListingCut => &["reads"],
             Self::PurgeWithoutTombstone | Self::StopForgotten | Self::PausesTimeOut => &["executions"],
