@@ -135,7 +135,6 @@ impl<'a> Run<'a> {
             partitions: u64::from(PARTITIONS),
             losses: plan.losses,
             live_within: plan.live_within,
-            expects_late_calls: true,
             expects_poison: plan.poison,
         }))?;
         run.start_engines()?;

@@ -18,6 +18,8 @@ const ALONE: u64 = 3_000;
 const STORM: (usize, u64) = (5, 100);
 /// Where a wall clock jumps to, in seconds from the right time.
 const JUMPS: [&str; 4] = ["+3600", "+0", "-3600", "+0"];
+/// After so many jumps under a running process, a new one is started at each of as many.
+const STARTS_AFTER: u64 = JUMPS.len() as u64;
 
 impl Run<'_> {
     /// Breaks something; when this answers, it is over.
@@ -63,7 +65,14 @@ impl Run<'_> {
             Fault::StopAlone => self.stop_alone(),
             Fault::JumpClock => {
                 let jump = JUMPS[usize::try_from(round).unwrap_or(0) % JUMPS.len()];
-                self.timed(&format!("clock at {jump} s"), |run| run.set_clock(jump))
+                self.timed(&format!("clock at {jump} s"), |run| run.set_clock(jump))?;
+                if round % (2 * STARTS_AFTER) < STARTS_AFTER {
+                    return Ok(());
+                }
+                // A process takes the time of day once, so the next one begins with a wrong one.
+                self.kill_engine(0)?;
+                self.engines[0] = self.start_engine(true)?;
+                Ok(())
             }
         }
     }

@@ -51,7 +51,8 @@ pub(crate) enum Fault {
     StopEngine,
     /// The same while it is the only process on the store.
     StopAlone,
-    /// The wall clock of one engine process jumps an hour ahead, back, an hour behind, and back.
+    /// The wall clock of one engine process jumps an hour ahead, back, an hour behind, and back; then the same again with
+    /// a process that starts at that time.
     JumpClock,
 }
 

@@ -174,9 +174,6 @@ pub struct Plan {
     pub losses: Losses,
     /// How soon every partition must accept work again after the death of a primary, in milliseconds.
     pub live_within: Option<u64>,
-    /// Whether some call under a lease must have come too late, since that is what the plan is about.
-    #[serde(default)]
-    pub expects_late_calls: bool,
     /// Whether a message that nobody can read must have been planted.
     #[serde(default)]
     pub expects_poison: bool,

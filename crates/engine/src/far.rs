@@ -60,8 +60,9 @@ pub(crate) async fn look(shared: &Shared, wants: &Wants) -> Result<Vec<Origin>, 
 pub(crate) async fn help(shared: &Shared) {
     for (queue, first) in shared.board.perhaps_overtaken() {
         let is_overtaken = |place: &Place| {
-            let is_more_urgent = place.0 >> 48 < first.0 >> 48;
-            is_more_urgent || place.0 + OVERTAKEN.0 < first.0
+            let since = |place: &Place| (urgency(place), Execution::ready_since(place.0));
+            let (there, here) = (since(place), since(&first));
+            there.0 < here.0 || (there.0 == here.0 && there.1 + OVERTAKEN < here.1)
         };
         match read(shared, &queue).await {
             Ok(mut places) => {
@@ -71,6 +72,10 @@ pub(crate) async fn help(shared: &Shared) {
             Err(error) => tracing::debug!(%error, lane = %queue.lane, "work elsewhere could not be read"),
         }
     }
+}
+
+fn urgency(place: &Place) -> u64 {
+    Execution::ready_urgency(place.0)
 }
 
 /// What other processes have left ready, the most urgent first; several who read it start at different places.
@@ -84,7 +89,6 @@ async fn read(shared: &Shared, queue: &QueueKey) -> Result<Vec<Place>, Error> {
     let (mut places, _) = page?;
     let now = shared.time.now();
     places.retain(|(rank, _)| Execution::ready_since(*rank) + PATIENCE <= now);
-    let urgency = |place: &Place| place.0 >> 48;
     let most_urgent = places.iter().take_while(|place| urgency(place) == urgency(&places[0])).count();
     if most_urgent > 0 {
         places[..most_urgent].rotate_left((shared.chance.word() % most_urgent as u64) as usize);

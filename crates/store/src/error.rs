@@ -83,6 +83,13 @@ impl Error {
         self
     }
 
+    /// The same failure for another caller whose batches went out in the same call.
+    #[cfg(any(feature = "postgres", feature = "valkey"))]
+    pub(crate) fn again(&self) -> Self {
+        let same = Self::new(self.kind, self.to_string());
+        if self.is_unwritten() { same.unwritten() } else { same }
+    }
+
     /// Takes back that nothing was written: an earlier part of the call was.
     #[must_use]
     pub(crate) fn written(mut self) -> Self {

@@ -2,7 +2,8 @@
 
 use onward_checker::{Report, check};
 
-const PLAN: &str = r#"{"is":"plan","name":"p","lease":1000,"partitions":1,"losses":"none","live_within":null,"expects_late_calls":true,"expects_poison":true}"#;
+const PLAN: &str =
+    r#"{"is":"plan","name":"p","lease":1000,"partitions":1,"losses":"none","live_within":null,"expects_poison":true}"#;
 const LOSSY: &str =
     r#"{"is":"plan","name":"p","lease":1000,"partitions":1,"losses":"last_second","live_within":10000}"#;
 

@@ -135,9 +135,7 @@ struct RawSide {
 
 impl RawSide {
     async fn start(fresh: Fresh, captured: Arc<Captured>, callers: usize) -> Result<Self, Error> {
-        for group in captured.first.chunks(100) {
-            raw::commit(&*fresh.store, group.to_vec()).await?;
-        }
+        raw::prepare(&*fresh.store, &captured).await?;
         Ok(Self { fresh, captured, callers, next: 0 })
     }
 }

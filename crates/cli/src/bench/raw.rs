@@ -37,13 +37,19 @@ impl RawSide {
         callers: usize,
         warm_up: usize,
     ) -> Result<Self, Error> {
-        for group in captured.first.chunks(100) {
-            commit(&*fresh.store, group.to_vec()).await?;
-        }
+        prepare(&*fresh.store, &captured).await?;
         let mut side = Self { fresh, callers, captured, next: 0 };
         side.run(warm_up).await?;
         Ok(side)
     }
+}
+
+/// Writes what captured lifecycles expect to be there.
+pub(crate) async fn prepare(store: &dyn Store, captured: &Captured) -> Result<(), Error> {
+    for group in captured.first.chunks(100) {
+        commit(store, group.to_vec()).await?;
+    }
+    Ok(())
 }
 
 #[async_trait]

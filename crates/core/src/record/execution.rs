@@ -199,6 +199,12 @@ impl Execution {
         (urgency << 48) | queued_at.min((1 << 48) - 1)
     }
 
+    /// How urgent an execution is that is ready at this rank; less is more urgent.
+    #[must_use]
+    pub fn ready_urgency(rank: u64) -> u64 {
+        rank >> 48
+    }
+
     /// Since when an execution is ready that stands at this rank.
     #[must_use]
     pub fn ready_since(rank: u64) -> Millis {

@@ -156,7 +156,7 @@ impl Queue {
                 count(&answer.results, answer.cost, shared);
                 answer.results
             }
-            Err(error) => group.members.iter().map(|_| Err(again(&error))).collect(),
+            Err(error) => group.members.iter().map(|_| Err(error.again())).collect(),
         };
         for ((id, plan), result) in group.members.iter().zip(results) {
             let Some(waiting) = self.callers.get_mut(id) else { continue };
@@ -194,12 +194,6 @@ impl Waiting {
         // A caller that went away has no use for the answer.
         drop(self.reply.send(answer));
     }
-}
-
-/// The same failure for another caller.
-fn again(error: &Error) -> Error {
-    let same = Error::new(error.kind(), error.to_string());
-    if error.is_unwritten() { same.unwritten() } else { same }
 }
 
 impl Group {

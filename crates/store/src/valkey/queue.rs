@@ -138,7 +138,7 @@ impl Committer {
             Err(error) if error.kind() == ErrorKind::Full && plans.iter().any(|plan| !commit::grows(&plan.batch)) => {
                 self.without_growth(plans, &error).await
             }
-            Err(error) => plans.iter().map(|_| Err(again(&error))).collect(),
+            Err(error) => plans.iter().map(|_| Err(error.again())).collect(),
         }
     }
 
@@ -147,9 +147,9 @@ impl Committer {
         let lean: Vec<&Plan> = plans.iter().copied().filter(|plan| !commit::grows(&plan.batch)).collect();
         let mut done = match self.call(&lean).await {
             Ok(done) => done.into_iter(),
-            Err(error) => lean.iter().map(|_| Err(again(&error))).collect::<Vec<_>>().into_iter(),
+            Err(error) => lean.iter().map(|_| Err(error.again())).collect::<Vec<_>>().into_iter(),
         };
-        let answer = |plan: &&Plan| if commit::grows(&plan.batch) { Err(again(full)) } else { next(&mut done) };
+        let answer = |plan: &&Plan| if commit::grows(&plan.batch) { Err(full.again()) } else { next(&mut done) };
         plans.iter().map(answer).collect()
     }
 
@@ -217,10 +217,4 @@ fn replicated(wait: u32, answer: Option<&Value>) -> Result<()> {
 
 fn next(done: &mut impl Iterator<Item = Result<Outcome>>) -> Result<Outcome> {
     done.next().unwrap_or_else(|| Err(fault::corrupt("an outcome is missing")))
-}
-
-/// The same failure for another caller.
-pub(super) fn again(error: &Error) -> Error {
-    let same = Error::new(error.kind(), error.to_string());
-    if error.is_unwritten() { same.unwritten() } else { same }
 }
