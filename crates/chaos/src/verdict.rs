@@ -38,9 +38,10 @@ pub(crate) async fn unfinished(store: &dyn Store) -> io::Result<u64> {
     Ok(count(index::list(&namespace)).await?.saturating_sub(ended))
 }
 
-/// How many events are behind a cursor, as far as that matters.
+/// How many commits told something behind a cursor, as far as that matters.
 pub(crate) async fn unread(store: &dyn Store, cursor: Option<&str>) -> io::Result<u64> {
-    let cursor = cursor.map_or_else(Cursor::start, Cursor::from_text);
+    // What follows the bar tells of a commit that was read in part, and which therefore counts.
+    let cursor = cursor.and_then(|text| text.split('|').next()).map_or_else(Cursor::start, Cursor::from_text);
     let page = store.read_feed(&cursor, UNREAD_MAX).await.map_err(io::Error::other)?;
     Ok(page.events.len() as u64)
 }

@@ -31,16 +31,30 @@ pub fn encode(record: &Record) -> Bytes {
     }
 }
 
-/// An event's body.
+/// The body of what one commit tells: a single event as it is, several as a list. They are read together and share their
+/// cost; nothing when there is nothing to tell.
 #[must_use]
-pub fn encode_event(event: &Event) -> Bytes {
-    json(event)
+pub fn encode_events(events: &[Event]) -> Option<Bytes> {
+    match events {
+        [] => None,
+        [event] => Some(json(event)),
+        events => Some(json(&events)),
+    }
 }
 
-/// An event from its body; `None` when a newer version wrote it.
+/// The events of such a body, in order; `None` for each that a newer version wrote.
 #[must_use]
-pub fn decode_event(body: &[u8]) -> Option<Event> {
-    serde_json::from_slice(body).ok()
+pub fn decode_events(body: &[u8]) -> Vec<Option<Event>> {
+    if body.first() != Some(&b'[') {
+        return vec![serde_json::from_slice(body).ok()];
+    }
+    match serde_json::from_slice::<Vec<Event>>(body) {
+        Ok(events) => events.into_iter().map(Some).collect(),
+        Err(_) => {
+            let values: Vec<serde_json::Value> = serde_json::from_slice(body).unwrap_or_default();
+            values.into_iter().map(|value| serde_json::from_value(value).ok()).collect()
+        }
+    }
 }
 
 /// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case.

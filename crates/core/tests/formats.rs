@@ -247,17 +247,37 @@ fn what(event: &Event) -> &'static str {
     }
 }
 
+fn one(body: &str) -> Option<Event> {
+    let mut events = codec::decode_events(body.as_bytes());
+    assert_eq!(events.len(), 1);
+    events.remove(0)
+}
+
+/// The events of one commit are a list, of which those that are not understood take their place.
+#[test]
+fn events_of_one_commit_are_told_together() {
+    let golden: Vec<&str> = include_str!("golden/events.jsonl").lines().collect();
+    let body = golden.join(",");
+    let events = codec::decode_events(format!("[{body}]").as_bytes());
+    let understood: Vec<Event> = events.iter().flatten().cloned().collect();
+    assert_eq!((events.len(), understood.len()), (golden.len(), golden.len()));
+    assert_eq!(codec::encode_events(&understood).unwrap(), format!("[{body}]"));
+    let mixed = format!(r#"[{{"v":99}},{}]"#, golden[0]);
+    assert_eq!(codec::decode_events(mixed.as_bytes()), [None, Some(understood[0].clone())]);
+    assert_eq!(codec::encode_events(&[]), None);
+}
+
 #[test]
 fn stored_events_decode_for_ever() {
     let mut kinds = BTreeSet::new();
     for line in include_str!("golden/events.jsonl").lines() {
-        let event = codec::decode_event(line.as_bytes()).unwrap_or_else(|| panic!("not an event: {line}"));
-        let again = codec::encode_event(&event);
+        let event = one(line).unwrap_or_else(|| panic!("not an event: {line}"));
+        let again = codec::encode_events(std::slice::from_ref(&event)).unwrap();
         assert_eq!(std::str::from_utf8(&again).unwrap(), line);
         assert_eq!(event.what.name(), what(&event), "the word never changes");
         kinds.insert(what(&event));
         let newer = line.replacen("\"v\":1", "\"v\":2", 1);
-        assert_eq!(codec::decode_event(newer.as_bytes()), None, "{newer}");
+        assert_eq!(one(&newer), None, "{newer}");
     }
     assert_eq!(kinds.len(), What::NAMES.len(), "{kinds:?}");
 }

@@ -54,7 +54,7 @@ pub(crate) fn window(window: Window) -> store::Window {
 }
 
 pub(crate) fn events(events: &[Event]) -> Vec<bytes::Bytes> {
-    events.iter().map(codec::encode_event).collect()
+    codec::encode_events(events).into_iter().collect()
 }
 
 pub(crate) fn outcome_time(outcome: &store::Outcome) -> Millis {

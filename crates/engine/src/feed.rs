@@ -1,15 +1,16 @@
 //! Events as readers see them: filtered, in order for each execution, from any point on, and waited for.
 
+use crate::place::Place;
 use crate::roster::Homes;
 use crate::shared::Shared;
 use crate::{Engine, Error};
 use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, codec, limits};
-use onward_store::{Batch, Cursor, Partition, Trim, Version};
+use onward_store::{Batch, Cursor, Event as Found, Partition, Trim, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Events read from the store at once.
-const PAGE: usize = 500;
+/// Commits whose events are read from the store at once.
+const PAGE: usize = 256;
 
 /// Which events a reader wants; what is absent does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub enum Told {
 pub struct Subscription {
     shared: Arc<Shared>,
     filter: EventFilter,
-    cursor: Cursor,
+    place: Place,
     read: VecDeque<Told>,
 }
 
@@ -66,8 +67,8 @@ impl Engine {
     /// Reads events behind a cursor, or from the oldest one on; see [`Subscription::next`].
     #[must_use]
     pub fn subscribe(&self, filter: EventFilter, cursor: Option<String>) -> Subscription {
-        let cursor = cursor.map_or_else(Cursor::start, Cursor::from_text);
-        Subscription { shared: self.shared.clone(), filter, cursor, read: VecDeque::new() }
+        let place = cursor.map_or_else(Place::default, |text| Place::parse(&text));
+        Subscription { shared: self.shared.clone(), filter, place, read: VecDeque::new() }
     }
 }
 
@@ -101,29 +102,43 @@ impl Subscription {
             if let Some(told) = self.read.pop_front() {
                 return Ok(Some(told));
             }
-            let page = self.shared.store.read_feed(&self.cursor, PAGE).await?;
+            let page = self.shared.store.read_feed(&self.place.cursor, PAGE).await?;
             let end = page.events.is_empty();
             if page.gap {
                 self.read.push_back(Told::Gap);
             }
             for found in page.events {
-                // What a newer version wrote is passed over: this one could not say what it means.
-                let Some(event) = codec::decode_event(&found.body) else { continue };
-                if self.filter.lets_through(&event) {
-                    self.read.push_back(Told::Event { event, cursor: found.cursor.as_str().to_owned() });
-                }
+                self.tell(found);
             }
-            self.cursor = page.cursor;
+            self.place.cursor = page.cursor;
             if end && self.read.is_empty() {
                 return Ok(None);
             }
         }
     }
 
+    /// Takes in what one commit tells, but for what was told of it before.
+    fn tell(&mut self, found: Found) {
+        let events = codec::decode_events(&found.body);
+        let (told, all) = (self.place.told_of(found.partition, found.position), events.len());
+        for (count, event) in (1..).zip(events).skip(told) {
+            if count < all {
+                self.place.tell(found.partition, found.position, count);
+            } else {
+                self.place.pass(found.partition, found.cursor.clone());
+            }
+            // What a newer version wrote is passed over: this one could not say what it means.
+            if let Some(event) = event.filter(|event| self.filter.lets_through(event)) {
+                self.read.push_back(Told::Event { event, cursor: self.place.text() });
+            }
+        }
+        self.place.pass(found.partition, found.cursor);
+    }
+
     /// Where this reader stands: everything before was told or did not pass the filter.
     #[must_use]
     pub fn cursor(&self) -> Option<String> {
-        self.read.is_empty().then(|| self.cursor.as_str().to_owned())
+        self.read.is_empty().then(|| self.place.text())
     }
 }
 
@@ -158,7 +173,7 @@ async fn trim_once(shared: &Shared, homes: &Homes, before: Millis) -> Result<(),
         let page = shared.store.read_feed(&cursor, PAGE).await?;
         let mut old: BTreeMap<Partition, u64> = BTreeMap::new();
         for found in page.events.iter().filter(|found| homes.contains(PartitionId(found.partition.0))) {
-            match codec::decode_event(&found.body) {
+            match codec::decode_events(&found.body).pop().flatten() {
                 Some(event) if event.at >= before => {
                     reached.insert(found.partition);
                 }

@@ -31,6 +31,7 @@ mod office;
 mod operators;
 mod options;
 mod partition;
+mod place;
 mod query;
 mod ready;
 mod roster;

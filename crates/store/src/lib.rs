@@ -25,6 +25,8 @@ mod cost;
 mod error;
 mod feed;
 mod key;
+#[cfg(feature = "postgres")]
+mod known;
 pub mod limits;
 mod page;
 mod record;

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use onward_servers::postgres::{Postgres, Shutdown};
 use onward_store::postgres::{self, Options};
-use onward_store::{Batch, ErrorKind, Key, Outcome, Partition, Record, Store, Version, Wake};
+use onward_store::{
+    Batch, Entry, ErrorKind, Found, IndexName, Key, Outcome, Partition, Partitions, Range, Record, Store, Version, Wake,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
@@ -297,4 +299,65 @@ async fn groups_across_partitions_do_not_deadlock() {
     }
     let waits = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'";
     assert_eq!(server.sql("postgres", waits).unwrap(), "0");
+}
+
+/// A batch that lists a record under one rank of an index and as its due time.
+fn listing(name: &Key, expected: Option<Version>, rank: u64) -> Batch {
+    let mut batch = putting(Partition(1), name, expected, rank);
+    batch.put[0].entries = vec![Entry { name: IndexName::new("list"), rank }];
+    batch.put[0].due = Some(rank);
+    batch
+}
+
+async fn commit(store: &dyn Store, batch: Batch) -> Version {
+    let id = batch.id;
+    let outcomes = store.commit(vec![batch]).await.expect("the store commits");
+    assert!(matches!(outcomes[0], Outcome::Committed { .. }), "{outcomes:?}");
+    id
+}
+
+/// The ranks under which records are listed, and their due times.
+async fn listed(store: &dyn Store) -> (Vec<u64>, Vec<u64>) {
+    let page = store.scan(&IndexName::new("list"), &Partitions::All, Range::default(), 100).await.expect("scanned");
+    let due = store.due(&Partitions::All, 0, u64::MAX, 100).await.expect("read");
+    let ranks = |found: Vec<Found>| found.into_iter().map(|found| found.rank).collect();
+    (ranks(page.items), ranks(due))
+}
+
+#[tokio::test]
+async fn a_process_that_never_saw_a_record_replaces_its_places() {
+    let server = shared::server();
+    let schema = shared::schema();
+    let (one, other) = (open(&server, &schema).await, open(&server, &schema).await);
+    let name = Key::new("record");
+    let first = commit(&*one, listing(&name, None, 5)).await;
+    let second = commit(&*other, listing(&name, Some(first), 6)).await;
+    assert_eq!(listed(&*one).await, (vec![6], vec![6]));
+    // What the first one knows is of an older version, which must not count.
+    let third = commit(&*one, listing(&name, Some(second), 7)).await;
+    assert_eq!(listed(&*one).await, (vec![7], vec![7]));
+    let stale = one.commit(vec![listing(&name, Some(first), 8)]).await.expect("answered");
+    assert!(matches!(&stale[0], Outcome::Conflict { current, .. } if current[0].1.as_ref().unwrap().version == third));
+    let mut gone = Batch::new(Partition(1), fresh());
+    gone.expect.push((name.clone(), Some(third)));
+    gone.delete.push(name);
+    commit(&*other, gone).await;
+    assert_eq!(listed(&*one).await, (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn a_row_that_should_not_be_there_stops_no_commit() {
+    let server = shared::server();
+    let schema = shared::schema();
+    let store = open(&server, &schema).await;
+    let stray = format!(
+        "INSERT INTO {schema}.entries(name, rank, key, partition) \
+         VALUES ('list', (-9223372036854775808)::bigint + 5, 'record', 3)"
+    );
+    server.sql("postgres", &stray).expect("damaged");
+    let name = Key::new("record");
+    let first = commit(&*store, listing(&name, None, 5)).await;
+    assert_eq!(listed(&*store).await, (vec![5], vec![5]));
+    commit(&*store, listing(&name, Some(first), 6)).await;
+    assert_eq!(listed(&*store).await, (vec![6], vec![6]), "the row became the record's own");
 }

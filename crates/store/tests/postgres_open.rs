@@ -81,7 +81,8 @@ async fn a_role_that_may_not_write_is_refused() {
     refused(&url("reader", "x"), ErrorKind::ReadOnly, &["may not write", "GRANT"]).await;
     let grant = format!(
         "GRANT USAGE ON SCHEMA {schema} TO reader; \
-         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO reader"
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO reader; \
+         GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO reader"
     );
     server.sql("postgres", &grant).unwrap();
     let store = open(&url("reader", "x")).await;

@@ -93,7 +93,7 @@ async fn gone(store: &dyn Store, before: Millis, side: &mut EngineSide, amount: 
     let watch = Stopwatch::start();
     loop {
         let oldest = store.read_feed(&Cursor::start(), 1).await?.events;
-        let oldest = oldest.first().and_then(|event| codec::decode_event(&event.body));
+        let oldest = oldest.first().and_then(|found| codec::decode_events(&found.body).pop().flatten());
         if oldest.is_none_or(|event| event.at >= before) {
             return Ok(());
         }

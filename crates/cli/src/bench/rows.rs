@@ -42,7 +42,7 @@ impl Rows {
                 None => batch.delete.push(name(key)),
             }
         }
-        batch.events = view.events().iter().map(codec::encode_event).collect();
+        batch.events = codec::encode_events(view.events()).into_iter().collect();
         let window = view.window();
         batch.window =
             Window { not_before: window.not_before.map(|time| time.0), not_after: window.not_after.map(|time| time.0) };

@@ -39,7 +39,7 @@ async fn ends(client: &Client) -> Result<BTreeMap<ExecutionId, u32>, Problem> {
         if page.events.is_empty() {
             return Ok(ends);
         }
-        for event in page.events.iter().filter_map(|event| codec::decode_event(&event.body)) {
+        for event in page.events.iter().flat_map(|found| codec::decode_events(&found.body)).flatten() {
             let ended = matches!(
                 event.what,
                 What::Completed { .. }

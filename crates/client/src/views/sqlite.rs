@@ -79,9 +79,10 @@ const EVENTS: &str = concat!(
     time!("$.at"),
     " AS at, json_extract(body, '$.namespace') AS namespace, json_extract(body, '$.lane') AS lane,
   json_extract(body, '$.execution') AS execution,
-  coalesce((SELECT key FROM json_each(body, '$.what') WHERE json_type(feed.body, '$.what') = 'object' LIMIT 1),
+  coalesce((SELECT key FROM json_each(body, '$.what') WHERE json_type(found.body, '$.what') = 'object' LIMIT 1),
     json_extract(body, '$.what')) AS what,
   CASE WHEN json_type(body, '$.what') = 'object'
     THEN (SELECT value FROM json_each(body, '$.what') LIMIT 1) END AS detail
-FROM feed"
+FROM (SELECT position, value AS body FROM feed,
+  json_each(CASE json_type(body) WHEN 'array' THEN body ELSE json_array(json(body)) END)) AS found"
 );

@@ -169,7 +169,7 @@ impl Checker {
         self.seq += 1;
         let verdict = self.discipline(batch, now);
         self.verdict("versions", verdict);
-        let events: Option<Vec<Event>> = batch.events.iter().map(|body| codec::decode_event(body)).collect();
+        let events: Option<Vec<Event>> = batch.events.iter().flat_map(|body| codec::decode_events(body)).collect();
         let Some(events) = events else {
             return self.violate("events", "an event cannot be read".to_owned());
         };

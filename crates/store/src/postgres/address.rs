@@ -16,7 +16,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The settings that all connections share. Plans are made while tables may still be empty, so those that only suit
 /// small tables are off; the isolation level is part of what makes commits right.
 const SETTINGS: &str = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off -c enable_mergejoin=off \
-    -c jit=off -c default_transaction_isolation=read\\ committed";
+    -c jit=off -c plan_cache_mode=force_generic_plan -c default_transaction_isolation=read\\ committed";
 
 /// Where a store is and how to get there.
 #[derive(Clone)]

@@ -1,8 +1,8 @@
 //! How the feeds of all partitions are read as one, and what a cursor over them holds.
 //!
-//! A partition's positions are given under its lock and are dense, and its newest event is never trimmed. So whoever
-//! sees a position sees all below it, and a hole behind a cursor is exactly what was trimmed or left out by raising
-//! positions. A cursor holds the partition to start with and a position for each partition that has one.
+//! A partition's positions are drawn under its lock, so whoever sees one sees all below it that there will ever be. Up to
+//! where they were trimmed or raised is written down, and the newest event is never trimmed. A cursor holds the
+//! partition to start with and a position for each partition that has one.
 
 use super::readers::Readers;
 use super::statement::Ask;
@@ -61,18 +61,17 @@ impl Place {
 /// Events of all partitions behind a cursor.
 pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partitions: u16) -> Result<FeedPage> {
     let mut place = Place::parse(after, partitions)?;
-    let newest = heads(readers, partitions).await?;
+    let heads = heads(readers, partitions).await?;
     let mut gap = false;
-    for (position, newest) in place.positions.iter_mut().zip(&newest) {
+    for (position, head) in place.positions.iter_mut().zip(&heads) {
         // A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back.
-        gap |= *position > *newest;
-        *position = (*position).min(*newest);
+        gap |= *position > head.newest || *position < head.cut;
+        *position = (*position).max(head.cut).min(head.newest);
     }
-    let rows = events(readers, &place, &newest, limit).await?;
+    let rows = events(readers, &place, &heads, limit).await?;
     let mut page = Vec::with_capacity(rows.len());
     for (at, position, body) in rows {
-        let last = std::mem::replace(&mut place.positions[at], position);
-        gap |= position != last + 1;
+        place.positions[at] = position;
         place.first = at;
         let whose = Partition(u16::try_from(at).unwrap_or(u16::MAX));
         page.push(Event { partition: whose, position, body, cursor: place.cursor() });
@@ -83,36 +82,37 @@ pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partit
     Ok(FeedPage { events: page, cursor: place.cursor(), gap })
 }
 
-/// The newest position of each partition; 0 when it has none.
-async fn heads(readers: &Readers, partitions: u16) -> Result<Vec<u64>> {
-    let mut newest = vec![0; usize::from(partitions)];
+/// How far a partition's feed goes, and from where.
+#[derive(Default, Clone)]
+struct Head {
+    /// 0 when there is no event.
+    newest: u64,
+    /// What lies at or below it is gone.
+    cut: u64,
+}
+
+async fn heads(readers: &Readers, partitions: u16) -> Result<Vec<Head>> {
+    let mut heads = vec![Head::default(); usize::from(partitions)];
     for row in readers.read(Ask::Heads, &[&i32::from(partitions)]).await? {
-        let position: Option<i64> = column(&row, 1)?;
-        newest[usize::from(partition(&row, 0)?.0)] = position.unwrap_or(0).unsigned_abs();
+        let (newest, cut): (Option<i64>, Option<i64>) = (column(&row, 1)?, column(&row, 2)?);
+        let head = Head { newest: newest.unwrap_or(0).unsigned_abs(), cut: cut.unwrap_or(0).unsigned_abs() };
+        heads[usize::from(partition(&row, 0)?.0)] = head;
     }
-    Ok(newest)
+    Ok(heads)
 }
 
 /// At most as many events as asked, from as many partitions as that takes, in the order of the place.
-async fn events(readers: &Readers, place: &Place, newest: &[u64], limit: usize) -> Result<Vec<(usize, u64, Bytes)>> {
-    let (mut partitions, mut afters, mut most) = (Vec::new(), Vec::new(), Vec::new());
-    let mut left = limit as u64;
-    for at in place.order() {
-        let after = place.positions[at];
-        // No partition has more events than positions, so what is asked for never exceeds the limit.
-        let wanted = (newest[at] - after).min(left);
-        if wanted > 0 {
-            partitions.push(i32::try_from(at).unwrap_or(i32::MAX));
-            afters.push(clamp(after));
-            most.push(clamp(wanted));
-            left -= wanted;
-        }
+async fn events(readers: &Readers, place: &Place, heads: &[Head], limit: usize) -> Result<Vec<(usize, u64, Bytes)>> {
+    let (mut partitions, mut afters) = (Vec::new(), Vec::new());
+    for at in place.order().filter(|at| heads[*at].newest > place.positions[*at]) {
+        partitions.push(i32::try_from(at).unwrap_or(i32::MAX));
+        afters.push(clamp(place.positions[at]));
     }
     if partitions.is_empty() {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for row in readers.read(Ask::Events, &[&partitions, &afters, &most]).await? {
+    for row in readers.read(Ask::Events, &[&partitions, &afters, &clamp(limit as u64)]).await? {
         let position: i64 = column(&row, 1)?;
         let body = Bytes::copy_from_slice(column(&row, 2)?);
         found.push((usize::from(partition(&row, 0)?.0), position.unsigned_abs(), body));

@@ -2,6 +2,7 @@
 
 use super::address::Address;
 use super::fault;
+use super::group::Arrays;
 use super::pause::{self, Pause};
 use super::statement::{self, Ask};
 use crate::Result;
@@ -105,7 +106,7 @@ impl Link {
     }
 
     /// Sends a commit; the error says whether it may have happened.
-    pub(super) async fn commit(&self, values: &Values<'_>) -> Result<Vec<Row>> {
+    pub(super) async fn commit(&self, arrays: &Arrays<'_>, mut careful: bool) -> Result<Row> {
         let mut repeats = 0;
         loop {
             let line = self.line().await?;
@@ -116,9 +117,13 @@ impl Link {
                     return Err(fault::reading(error));
                 }
             };
-            match pause::in_time(line.client.query(statement, values)).await {
-                Some(Ok(rows)) => return Ok(rows),
-                Some(Err(error)) if repeats < REPEATS && fault::is_worth_repeating(&error) => repeats += 1,
+            match pause::in_time(line.client.query_one(statement, &arrays.values(&careful))).await {
+                Some(Ok(row)) => return Ok(row),
+                Some(Err(error)) if repeats < REPEATS && fault::is_worth_repeating(&error) => {
+                    repeats += 1;
+                    // It may have met a row that should not be there.
+                    careful = true;
+                }
                 Some(Err(error)) => {
                     if !fault::is_connection_good(&error) {
                         self.give_up(&line).await;

@@ -1,15 +1,17 @@
 //! How records live in a schema of a Postgres database: a group of commits is one call of one generic function.
 //!
 //! Any number of processes may open the same schema. Commits to a partition take its advisory lock inside the call, so
-//! no process holds a lock while it thinks. One connection writes, since one call for all that waits costs less than several
-//! beside each other; a few read, shared by all readers; one listens for hints. All heal by themselves.
+//! no process holds a lock while it thinks. One connection writes, and a second when much waits, since one call for all
+//! costs less than several beside each other; a few read, shared by all readers; one listens for hints. All heal by themselves.
 //!
 //! Through PgBouncer in transaction mode everything works but hints, which need a connection of their own: without them
 //! other processes learn of commits by their own slow looks. It must be 1.21 or newer with `max_prepared_statements` set,
 //! and have `ignore_startup_parameters = options`.
 
 mod address;
+mod answer;
 mod audit;
+mod changes;
 mod fault;
 mod feed;
 mod group;
@@ -24,6 +26,7 @@ mod value;
 mod wake;
 mod writer;
 
+use crate::known::Places;
 use crate::{
     AuditPage, Batch, Clock, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
     Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
@@ -33,7 +36,7 @@ use futures_util::stream::BoxStream;
 use link::Link;
 use readers::Readers;
 use statement::Ask;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use wake::Wakes;
@@ -76,6 +79,7 @@ pub async fn open(url: &str, options: Options) -> Result<Postgres> {
         clock: options.clock,
         wakes: Wakes::new(),
         written: Mutex::default(),
+        places: Mutex::default(),
         home: watch::channel(Home::ByMembership).0,
     });
     let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
@@ -113,12 +117,18 @@ struct Shared {
     clock: Option<Clock>,
     wakes: Wakes,
     written: Mutex<Stats>,
+    /// Where the records are listed that this process read or wrote last.
+    places: Mutex<Places>,
     home: watch::Sender<Home>,
 }
 
 impl Shared {
     fn count(&self, group: Stats) {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).add(group);
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -157,7 +167,11 @@ impl Drop for Postgres {
 impl Store for Postgres {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
         check::load(partition, keys, self.shared.meta.partitions)?;
-        query::load(self.reading()?, partition, keys).await
+        let found = query::load(self.reading()?, partition, keys).await?;
+        let mut places = self.shared.places();
+        found.iter().flatten().for_each(|record| places.learn(record));
+        drop(places);
+        Ok(found)
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {

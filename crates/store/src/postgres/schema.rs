@@ -95,16 +95,18 @@ async fn verify(transaction: &Transaction<'_>, address: &Address) -> Result<Meta
 
 async fn check_privileges(transaction: &Transaction<'_>, schema: &str) -> Result<()> {
     let look = "SELECT coalesce(bool_and(has_table_privilege(c.oid, p)), false), \
-        has_schema_privilege($1::text, 'USAGE') FROM pg_class c, \
+        has_schema_privilege($1::text, 'USAGE') AND coalesce((SELECT bool_and(has_sequence_privilege(s.oid, p)) \
+        FROM pg_class s, unnest(ARRAY['USAGE', 'UPDATE']) p WHERE s.relnamespace = to_regnamespace($1::text) \
+        AND s.relkind = 'S'), false) FROM pg_class c, \
         unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p \
-        WHERE c.relnamespace = to_regnamespace($1::text) AND c.relname IN ('records', 'entries', 'logs', 'feed')";
+        WHERE c.relnamespace = to_regnamespace($1::text) AND c.relname IN ('records', 'entries', 'logs', 'feed', 'cuts')";
     let row = transaction.query_one(look, &[&schema]).await.map_err(fault::reading)?;
     if super::value::column(&row, 0)? && super::value::column(&row, 1)? {
         return Ok(());
     }
     let message = format!(
         "this role may not write to schema {schema}: GRANT USAGE ON SCHEMA {schema}, and SELECT, INSERT, UPDATE, DELETE \
-         ON ALL TABLES IN SCHEMA {schema}"
+         ON ALL TABLES, and USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA {schema}"
     );
     Err(Error::new(ErrorKind::ReadOnly, message).unwritten())
 }

@@ -32,13 +32,19 @@ CREATE TABLE logs(
   PRIMARY KEY (key, seq)
 );
 
--- Positions of a partition are dense and its newest event is never trimmed, so a hole is exactly what was trimmed.
+-- One sequence for all partitions. A commit draws from it while it holds its partition's lock, so that those of a
+-- partition grow in the order of its commits; what was rolled back leaves holes.
+CREATE SEQUENCE positions;
+
 CREATE TABLE feed(
   position bigint NOT NULL,
   partition int NOT NULL,
   body bytea NOT NULL,
   PRIMARY KEY (partition, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Up to where a partition's events were trimmed or its positions raised; a reader from below misses something.
+CREATE TABLE cuts(partition int PRIMARY KEY, through bigint NOT NULL);
 
 CREATE FUNCTION rank_of(stored bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
 $$ SELECT stored + 9223372036854775808 $$;

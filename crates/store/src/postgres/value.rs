@@ -51,15 +51,23 @@ pub(super) fn column<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T> {
 
 /// The partition of a column.
 pub(super) fn partition(row: &Row, at: usize) -> Result<Partition> {
-    let number: i32 = column(row, at)?;
+    partition_of(column(row, at)?)
+}
+
+/// The partition that a number stands for.
+pub(super) fn partition_of(number: i32) -> Result<Partition> {
     u16::try_from(number).map(Partition).map_err(|_| corrupt("a partition is out of range"))
 }
 
 /// A record from the columns version, places and body, which stand side by side.
 pub(super) fn record(row: &Row, first: usize, key: Key) -> Result<Record> {
-    let (entries, due) = places_from_text(column(row, first + 1)?)?;
-    let version: Uuid = column(row, first)?;
     let body = Bytes::copy_from_slice(column(row, first + 2)?);
+    assemble(key, column(row, first)?, column(row, first + 1)?, body)
+}
+
+/// A record from its parts.
+pub(super) fn assemble(key: Key, version: Uuid, places: &str, body: Bytes) -> Result<Record> {
+    let (entries, due) = places_from_text(places)?;
     Ok(Record { key, version: Version(version.as_u128()), body, entries, due })
 }
 

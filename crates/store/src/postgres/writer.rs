@@ -4,7 +4,9 @@
 //! durable. Those of one partition go one after the other.
 
 use super::Shared;
-use super::group::{self, Arrays};
+use super::answer::{self, Answer};
+use super::changes;
+use super::group::Arrays;
 use super::link::Link;
 use crate::check::{self, Plan};
 use crate::cost::Cost;
@@ -23,6 +25,8 @@ const SECOND_BATCHES_MIN: usize = 16;
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
 const GROUP_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The most written keys after which a call takes no further batch: their places have to be known all at once.
+const GROUP_KEYS_MAX: usize = 4_096;
 /// How many callers' groups may wait for the writer before further callers wait to be taken.
 pub(super) const REQUESTS_WAITING_MAX: usize = 4096;
 
@@ -103,7 +107,7 @@ pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Req
     }
 }
 
-async fn fly<'a>(link: &'a Link, group: Group, shared: &Shared) -> (&'a Link, Group, Result<group::Answer>) {
+async fn fly<'a>(link: &'a Link, group: Group, shared: &Shared) -> (&'a Link, Group, Result<Answer>) {
     let result = send(link, &group, shared).await;
     (link, group, result)
 }
@@ -147,7 +151,7 @@ impl Queue {
     }
 
     /// Tells every caller whose last batch came back what came of them all.
-    fn answer(&mut self, group: &Group, result: Result<group::Answer>, shared: &Shared) {
+    fn answer(&mut self, group: &Group, result: Result<Answer>, shared: &Shared) {
         for (_, plan) in &group.members {
             self.aloft.remove(&plan.batch.partition);
         }
@@ -202,7 +206,9 @@ impl Group {
         if self.members.is_empty() {
             return true;
         }
-        let has_room = self.members.len() < GROUP_BATCHES_MAX && self.bytes + plan.bytes <= GROUP_BYTES_MAX;
+        let has_room = self.members.len() < GROUP_BATCHES_MAX
+            && self.written.len() < GROUP_KEYS_MAX
+            && self.bytes + plan.bytes <= GROUP_BYTES_MAX;
         let builds_on = |(key, _): &(Key, _)| self.written.contains(key);
         has_room && !self.is_closed && !moves_feed(plan) && !plan.batch.expect.iter().any(builds_on)
     }
@@ -229,12 +235,29 @@ fn moves_feed(plan: &Plan) -> bool {
     plan.batch.feed_above > 0 || plan.batch.trim.iter().any(|trim| matches!(trim, Trim::Feed { .. }))
 }
 
-async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<group::Answer> {
+async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<Answer> {
     let plans: Vec<&Plan> = group.members.iter().map(|(_, plan)| plan).collect();
+    let changes = changes::of(&plans, link, shared).await?;
     let held = shared.clock.as_ref().map(|clock| clock());
-    let arrays = Arrays::of(shared.lock_id, held, &plans);
-    let rows = link.commit(&arrays.values()).await?;
-    group::answer(&plans, rows)
+    let arrays = Arrays::of(shared.lock_id, held, &plans, &changes);
+    let careful = plans.iter().any(|plan| !plan.batch.mend.is_empty());
+    let row = link.commit(&arrays, careful).await?;
+    let answer = answer::read(&plans, &changes, &row)?;
+    let mut places = shared.places();
+    for (plan, result) in plans.iter().zip(&answer.results) {
+        match result {
+            Ok(Outcome::Committed { .. }) => {
+                plan.batch.put.iter().for_each(|record| places.learn(record));
+                plan.batch.delete.iter().for_each(|key| places.forget(key));
+            }
+            Ok(Outcome::Conflict { current, .. }) => {
+                current.iter().filter_map(|(_, record)| record.as_ref()).for_each(|record| places.learn(record));
+            }
+            _ => {}
+        }
+    }
+    drop(places);
+    Ok(answer)
 }
 
 fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {

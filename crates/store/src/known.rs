@@ -1,0 +1,140 @@
+//! Which places a record has in a given version: what a store need not ask its server to find out what a write changes.
+//!
+//! A version is written once, so what is known of it stays true whatever happens to the record later.
+
+use crate::{Entry, Key, Mend, Millis, Place, Record, Version};
+use std::collections::HashMap;
+use std::mem;
+
+/// How many records are remembered before those that were not asked for since are forgotten.
+const GENERATION_MAX: usize = 16_384;
+
+/// The places of a record in one version.
+#[derive(Debug, Clone)]
+struct Known {
+    version: Version,
+    entries: Vec<Entry>,
+    due: Option<Millis>,
+}
+
+/// The places of the records that were read or written last.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    young: HashMap<Key, Known>,
+    old: HashMap<Key, Known>,
+}
+
+impl Places {
+    /// Takes note of a record as it is in its version.
+    pub(crate) fn learn(&mut self, record: &Record) {
+        let known = Known { version: record.version, entries: record.entries.clone(), due: record.due };
+        self.insert(record.key.clone(), known);
+    }
+
+    /// Drops what is known of a record that is gone.
+    pub(crate) fn forget(&mut self, key: &Key) {
+        self.young.remove(key);
+        self.old.remove(key);
+    }
+
+    /// Whether the places of a record in this version are known. Those that were are remembered for longer.
+    pub(crate) fn has(&mut self, key: &Key, version: Version) -> bool {
+        if let Some(known) = self.old.remove(key) {
+            // What was learned later is in the younger half.
+            if !self.young.contains_key(key) {
+                self.insert(key.clone(), known);
+            }
+        }
+        self.young.get(key).is_some_and(|known| known.version == version)
+    }
+
+    /// What changes when a record in this version becomes another one or goes: nothing is known without its places.
+    pub(crate) fn changes(&self, key: &Key, version: Version, new: Option<&Record>) -> Option<Vec<Mend>> {
+        let known = self.young.get(key).or_else(|| self.old.get(key)).filter(|known| known.version == version)?;
+        Some(changes(key, (&known.entries, known.due), new))
+    }
+
+    fn insert(&mut self, key: Key, known: Known) {
+        if self.young.len() >= GENERATION_MAX {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, known);
+    }
+}
+
+/// The places that a record loses and gains when it replaces what was there before.
+pub(crate) fn changes(key: &Key, was: (&[Entry], Option<Millis>), new: Option<&Record>) -> Vec<Mend> {
+    let (before, due_before) = was;
+    let (after, due_after) = new.map_or((&[][..], None), |new| (&new.entries[..], new.due));
+    let mend = |place, listed| Mend { key: key.clone(), place, listed };
+    let lost = before.iter().filter(|entry| !after.contains(entry));
+    let gained = after.iter().filter(|entry| !before.contains(entry));
+    let mut changes: Vec<Mend> = lost.map(|entry| mend(Place::Index(entry.clone()), false)).collect();
+    changes.extend(gained.map(|entry| mend(Place::Index(entry.clone()), true)));
+    if due_before != due_after {
+        changes.extend(due_before.map(|due| mend(Place::Due(due), false)));
+        changes.extend(due_after.map(|due| mend(Place::Due(due), true)));
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::IndexName;
+    use bytes::Bytes;
+
+    fn record(key: &str, version: u128, entries: &[(&str, u64)], due: Option<Millis>) -> Record {
+        let entries = entries.iter().map(|(name, rank)| Entry { name: IndexName::new(*name), rank: *rank }).collect();
+        Record { key: Key::new(key), version: Version(version), body: Bytes::new(), entries, due }
+    }
+
+    fn told(changes: &[Mend]) -> Vec<String> {
+        let place = |place: &Place| match place {
+            Place::Index(entry) => format!("{} {}", entry.name.as_str(), entry.rank),
+            Place::Due(due) => format!("due {due}"),
+        };
+        let sign = |listed| if listed { '+' } else { '-' };
+        changes.iter().map(|mend| format!("{}{}", sign(mend.listed), place(&mend.place))).collect()
+    }
+
+    #[test]
+    fn a_change_names_what_is_lost_and_gained() {
+        let old = record("k", 1, &[("a", 1), ("b", 2), ("c", 3)], Some(5));
+        let new = record("k", 2, &[("a", 1), ("b", 3), ("d", 3)], Some(6));
+        let mut places = Places::default();
+        places.learn(&old);
+        let changed = places.changes(&old.key, Version(1), Some(&new)).unwrap();
+        assert_eq!(told(&changed), ["-b 2", "-c 3", "+b 3", "+d 3", "-due 5", "+due 6"]);
+        let gone = places.changes(&old.key, Version(1), None).unwrap();
+        assert_eq!(told(&gone), ["-a 1", "-b 2", "-c 3", "-due 5"]);
+        assert_eq!(told(&changes(&new.key, (&[], None), Some(&new))), ["+a 1", "+b 3", "+d 3", "+due 6"]);
+        assert_eq!(told(&places.changes(&old.key, Version(1), Some(&old)).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn another_version_is_not_known() {
+        let mut places = Places::default();
+        places.learn(&record("k", 1, &[("a", 1)], None));
+        assert!(places.has(&Key::new("k"), Version(1)) && !places.has(&Key::new("k"), Version(2)));
+        assert!(places.changes(&Key::new("k"), Version(2), None).is_none());
+        places.learn(&record("k", 2, &[], None));
+        assert!(!places.has(&Key::new("k"), Version(1)) && places.has(&Key::new("k"), Version(2)));
+        places.forget(&Key::new("k"));
+        assert!(!places.has(&Key::new("k"), Version(2)));
+    }
+
+    #[test]
+    fn what_is_asked_for_outlives_what_is_not() {
+        let mut places = Places::default();
+        let (used, unused) = (Key::new("used"), Key::new("unused"));
+        places.learn(&record("used", 1, &[], None));
+        places.learn(&record("unused", 1, &[], None));
+        for at in 0..3 * GENERATION_MAX {
+            places.learn(&record(&format!("other {at}"), 1, &[], None));
+            assert!(places.has(&used, Version(1)), "after {at}");
+        }
+        assert!(!places.has(&unused, Version(1)));
+        assert!(places.young.len() + places.old.len() <= 2 * GENERATION_MAX + 1);
+    }
+}
