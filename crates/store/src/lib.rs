@@ -32,6 +32,8 @@ mod page;
 mod record;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
+#[cfg(any(feature = "postgres", feature = "valkey"))]
+mod untold;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

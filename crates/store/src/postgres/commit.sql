@@ -13,6 +13,8 @@
 --
 -- The time is the server's, unless a test holds the clock and hands its time over.
 --
+-- Arrays are walked by number: inside a function an element is found at once, and one row source is cheaper than several.
+--
 -- Plans are made once, when tables may still be empty, so only those that stay good are allowed. The connection sets that
 -- when it is made; behind a pooler that drops its settings it is set here.
 CREATE FUNCTION commit(
@@ -56,26 +58,27 @@ BEGIN
   o_removed := 0;
 
   IF o_now < b_latest OR o_now >= b_earliest THEN
-    SELECT array_agg(b.at) INTO o_late FROM unnest(b_from, b_until) WITH ORDINALITY b(low, high, at)
-    WHERE o_now < b.low OR o_now >= b.high;
+    SELECT array_agg(at) INTO o_late FROM generate_series(1, cardinality(b_from)) at
+    WHERE o_now < b_from[at] OR o_now >= b_until[at];
   END IF;
-  SELECT array_agg(e.batch), array_agg(e.at), array_agg(r.partition), array_agg(r.version), array_agg(r.places), array_agg(r.body)
+  SELECT array_agg(e_batch[at]), array_agg(at), array_agg(r.partition), array_agg(r.version), array_agg(r.places),
+    array_agg(r.body)
   INTO o_batch, o_at, o_partition, o_version, o_places, o_body
-  FROM unnest(e_batch, e_key, e_version) WITH ORDINALITY e(batch, key, version, at)
-  LEFT JOIN @.records r ON r.key = e.key
-  WHERE (r.version IS DISTINCT FROM e.version OR r.partition <> b_partition[e.batch])
-    AND (o_late IS NULL OR e.batch <> ALL (o_late));
+  FROM generate_series(1, cardinality(e_key)) at LEFT JOIN @.records r ON r.key = e_key[at]
+  WHERE (r.version IS DISTINCT FROM e_version[at] OR r.partition <> b_partition[e_batch[at]])
+    AND (o_late IS NULL OR e_batch[at] <> ALL (o_late));
   v_bad := o_late || o_batch;
 
   IF cardinality(x_key) > 0 THEN
-    DELETE FROM @.entries n USING unnest(x_batch, x_key, x_name, x_rank) x(batch, key, name, rank)
-    WHERE n.name = x.name AND n.rank = x.rank AND n.key = x.key AND (v_bad IS NULL OR x.batch <> ALL (v_bad));
+    DELETE FROM @.entries n USING generate_series(1, cardinality(x_key)) at
+    WHERE n.name = x_name[at] AND n.rank = x_rank[at] AND n.key = x_key[at]
+      AND (v_bad IS NULL OR x_batch[at] <> ALL (v_bad));
   END IF;
 
   IF cardinality(d_key) > 0 THEN
     WITH gone AS (
-      DELETE FROM @.records r USING unnest(d_batch, d_key) d(batch, key)
-      WHERE r.key = d.key AND (v_bad IS NULL OR d.batch <> ALL (v_bad))
+      DELETE FROM @.records r USING generate_series(1, cardinality(d_key)) at
+      WHERE r.key = d_key[at] AND (v_bad IS NULL OR d_batch[at] <> ALL (v_bad))
       RETURNING r.key
     ), unlogged AS (
       DELETE FROM @.logs l USING gone g WHERE l.key = g.key RETURNING 1
@@ -85,37 +88,37 @@ BEGIN
   END IF;
 
   IF cardinality(u_key) > 0 THEN
-    UPDATE @.records r SET version = b_id[u.batch], places = u.places, body = u.body
-    FROM unnest(u_batch, u_key, u_places, u_body) u(batch, key, places, body)
-    WHERE r.key = u.key AND (v_bad IS NULL OR u.batch <> ALL (v_bad));
+    UPDATE @.records r SET version = b_id[u_batch[at]], places = u_places[at], body = u_body[at]
+    FROM generate_series(1, cardinality(u_key)) at
+    WHERE r.key = u_key[at] AND (v_bad IS NULL OR u_batch[at] <> ALL (v_bad));
   END IF;
 
   IF cardinality(i_key) > 0 THEN
     INSERT INTO @.records(key, partition, version, places, body)
-    SELECT i.key, b_partition[i.batch], b_id[i.batch], i.places, i.body
-    FROM unnest(i_batch, i_key, i_places, i_body) i(batch, key, places, body)
-    WHERE v_bad IS NULL OR i.batch <> ALL (v_bad);
+    SELECT i_key[at], b_partition[i_batch[at]], b_id[i_batch[at]], i_places[at], i_body[at]
+    FROM generate_series(1, cardinality(i_key)) at
+    WHERE v_bad IS NULL OR i_batch[at] <> ALL (v_bad);
   END IF;
 
   IF cardinality(n_key) > 0 THEN
     IF careful THEN
       INSERT INTO @.entries(name, rank, key, partition)
-      SELECT n.name, n.rank, n.key, b_partition[n.batch]
-      FROM unnest(n_batch, n_key, n_name, n_rank) n(batch, key, name, rank)
-      WHERE v_bad IS NULL OR n.batch <> ALL (v_bad)
+      SELECT n_name[at], n_rank[at], n_key[at], b_partition[n_batch[at]]
+      FROM generate_series(1, cardinality(n_key)) at
+      WHERE v_bad IS NULL OR n_batch[at] <> ALL (v_bad)
       ON CONFLICT (name, rank, key) DO UPDATE SET partition = excluded.partition;
     ELSE
       INSERT INTO @.entries(name, rank, key, partition)
-      SELECT n.name, n.rank, n.key, b_partition[n.batch]
-      FROM unnest(n_batch, n_key, n_name, n_rank) n(batch, key, name, rank)
-      WHERE v_bad IS NULL OR n.batch <> ALL (v_bad);
+      SELECT n_name[at], n_rank[at], n_key[at], b_partition[n_batch[at]]
+      FROM generate_series(1, cardinality(n_key)) at
+      WHERE v_bad IS NULL OR n_batch[at] <> ALL (v_bad);
     END IF;
   END IF;
 
   IF cardinality(a_key) > 0 THEN
     INSERT INTO @.logs(key, seq, body)
-    SELECT a.key, a.seq, a.body FROM unnest(a_batch, a_key, a_seq, a_body) a(batch, key, seq, body)
-    WHERE v_bad IS NULL OR a.batch <> ALL (v_bad)
+    SELECT a_key[at], a_seq[at], a_body[at] FROM generate_series(1, cardinality(a_key)) at
+    WHERE v_bad IS NULL OR a_batch[at] <> ALL (v_bad)
     ON CONFLICT (key, seq) DO UPDATE SET body = excluded.body;
   END IF;
 
@@ -131,13 +134,13 @@ BEGIN
   -- Drawn under the partition's lock, so that they grow with its commits.
   IF cardinality(f_batch) > 0 THEN
     INSERT INTO @.feed(partition, position, body)
-    SELECT b_partition[f.batch], nextval('@.positions'), f.body FROM unnest(f_batch, f_body) f(batch, body)
-    WHERE v_bad IS NULL OR f.batch <> ALL (v_bad);
+    SELECT b_partition[f_batch[at]], nextval('@.positions'), f_body[at] FROM generate_series(1, cardinality(f_batch)) at
+    WHERE v_bad IS NULL OR f_batch[at] <> ALL (v_bad);
   END IF;
 
   IF cardinality(t_key) > 0 THEN
-    DELETE FROM @.logs l USING unnest(t_batch, t_key, t_through) t(batch, key, through)
-    WHERE l.key = t.key AND l.seq <= t.through AND (v_bad IS NULL OR t.batch <> ALL (v_bad));
+    DELETE FROM @.logs l USING generate_series(1, cardinality(t_key)) at
+    WHERE l.key = t_key[at] AND l.seq <= t_through[at] AND (v_bad IS NULL OR t_batch[at] <> ALL (v_bad));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     o_removed := o_removed + v_count;
   END IF;

@@ -1,6 +1,6 @@
 //! How processes tell each other that something was committed: NOTIFY on a connection of its own, after the commit.
 //!
-//! Hints are merged over a few milliseconds and sent only while another process listens, since a commit that notifies
+//! Hints that follow each other closely are merged, and sent only while another process listens, since a commit that notifies
 //! takes a lock of the whole database. Every listener holds a shared advisory lock for as long as it lives, which the
 //! server drops when the process or its connection ends; a newcomer also says hello with an empty hint. Who believes to be
 //! alone looks for such locks at most once a second, and only when there is something to tell.
@@ -9,23 +9,19 @@ use super::Shared;
 use super::address::Address;
 use super::link::{self, Driver};
 use super::pause::{self, Pause};
+use crate::untold::{MERGED_OVER, Untold};
 use crate::{Batch, Partition, Result, Wake};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio_postgres::{AsyncMessage, Client};
 
-const MERGED_OVER: Duration = Duration::from_millis(5);
 const LOOKED_EVERY: Duration = Duration::from_secs(1);
 /// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
 const HINTS_KEPT: usize = 1024;
-/// The most topics of one partition that are told, and how long one may be; beyond it the hint names no place.
-const TOPICS_MAX: usize = 16;
-const TOPIC_BYTES_MAX: usize = 256;
 /// Postgres takes less than 8000 bytes at a time; one partition's topics always fit.
 const PAYLOAD_BYTES_MAX: usize = 7000;
 /// The second number of the advisory lock that listeners share; partitions have lower ones.
@@ -39,8 +35,7 @@ const OTHERS: &str = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oi
 
 /// What was committed here and heard from elsewhere.
 pub(super) struct Wakes {
-    /// For each partition with commits their topics, or nothing when there are too many to tell.
-    untold: Mutex<BTreeMap<u16, Option<BTreeSet<String>>>>,
+    untold: Mutex<Untold>,
     bell: Notify,
     hints: broadcast::Sender<Wake>,
     others: AtomicBool,
@@ -60,17 +55,7 @@ impl Wakes {
 
     /// Remembers that a batch was committed.
     pub(super) fn committed(&self, batch: &Batch) {
-        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = untold.entry(batch.partition.0).or_insert_with(|| Some(BTreeSet::new()));
-        let is_plain = |topic: &String| topic.len() < TOPIC_BYTES_MAX && !topic.contains(char::is_control);
-        if let Some(topics) = told {
-            if topics.len() + batch.wake.len() <= TOPICS_MAX && batch.wake.iter().all(is_plain) {
-                topics.extend(batch.wake.iter().cloned());
-            } else {
-                *told = None;
-            }
-        }
-        drop(untold);
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner).add(batch);
         self.bell.notify_one();
     }
 
@@ -94,12 +79,12 @@ impl Wakes {
 
     /// Takes what is untold, as payloads of a bounded size: lines of a partition and its topics.
     fn payloads(&self) -> Vec<String> {
-        let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+        let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut payloads = vec![String::new()];
-        for (partition, topics) in untold {
+        for (partition, topics) in untold.iter() {
             // A line without a number says that something was committed, and nothing else.
-            let mut line = topics.as_ref().map(|_| partition.to_string()).unwrap_or_default();
-            topics.iter().flatten().for_each(|topic| line.extend(["\t", topic]));
+            let mut line = topics.map(|_| partition.to_string()).unwrap_or_default();
+            topics.into_iter().flatten().for_each(|topic| line.extend(["\t", topic]));
             match payloads.last_mut() {
                 Some(last) if last.len() + line.len() < PAYLOAD_BYTES_MAX => last.extend([line.as_str(), "\n"]),
                 _ => payloads.push(line + "\n"),
@@ -199,12 +184,14 @@ async fn drive(mut driver: Driver, own: Arc<std::sync::OnceLock<i32>>, lost: Arc
 /// Sends what was committed here, for as long as the connection holds.
 async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()> {
     let (wakes, channel) = (&shared.wakes, channel(shared));
-    let mut looked = Pause::default();
+    let prepare = pause::in_time(client.prepare(TELL)).await.ok_or_else(super::fault::silent)?;
+    let tell = prepare.map_err(super::fault::reading)?;
+    let (mut looked, mut merged) = (Pause::default(), Pause::default());
     loop {
         tokio::select! {
             biased;
             () = lost.notified() => return Ok(()),
-            () = wakes.bell.notified() => pause::rest(MERGED_OVER).await,
+            () = wakes.bell.notified() => pause::rest(merged.left()).await,
         }
         if !wakes.others.load(Ordering::Acquire) {
             tokio::select! {
@@ -223,7 +210,8 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
             }
             let payloads = wakes.payloads();
             if wakes.others.load(Ordering::Acquire) {
-                client.execute(TELL, &[&channel, &payloads]).await?;
+                client.execute(&tell, &[&channel, &payloads]).await?;
+                merged.wait(MERGED_OVER);
             }
             Ok::<(), tokio_postgres::Error>(())
         };
@@ -241,7 +229,7 @@ mod tests {
     fn what_cannot_be_told_in_full_names_no_place() {
         let (wakes, mut heard) = (Wakes::new(), Vec::new());
         let mut hints = wakes.hints.subscribe();
-        for (partition, topics) in [(5, vec!["a"]), (6, vec!["tab\t"]), (7, vec!["b"; TOPICS_MAX + 1]), (8, vec![])] {
+        for (partition, topics) in [(5, vec!["a"]), (6, vec!["tab\t"]), (7, vec!["b", "c\n"]), (8, vec![])] {
             let mut batch = Batch::new(Partition(partition), Version(1));
             batch.wake = topics.into_iter().map(str::to_owned).collect();
             wakes.committed(&batch);

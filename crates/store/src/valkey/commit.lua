@@ -1,5 +1,5 @@
 -- Checks and writes a group of batches of one tag, each on its own. KEYS: records, index, then feeds and logs.
--- ARGV: the channel and the message for listeners, the time when a test holds the clock, then the batches; each starts
+-- ARGV: the channel and the message for listeners or nothing, the time when a test holds the clock, then the batches; each starts
 -- with a header of fixed size that counts what follows. Records and places are read once before the first batch and written once behind the last.
 local STEP = 1000 -- Lua can hand over only so many values in one call.
 local HEADER = '>ddI4I4I4I4I4I4I4I4I4ddc2'
@@ -207,5 +207,5 @@ while at <= #ARGV do
 end
 write_places()
 write_records()
-if any then call('SPUBLISH', ARGV[1], ARGV[2]) end
+if any and ARGV[2] ~= '' then call('SPUBLISH', ARGV[1], ARGV[2]) end
 return answers

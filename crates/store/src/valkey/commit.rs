@@ -3,7 +3,7 @@
 use super::keys::{Keys, Tag};
 use super::script::Call;
 use super::value::{halves, pack, place_start, unpack};
-use super::{Shared, fault, watch};
+use super::{Shared, fault};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Batch, Key, Millis, Outcome, Partition, Result, Trim};
@@ -22,11 +22,11 @@ struct Parts<'a> {
     args: Vec<Cow<'a, [u8]>>,
 }
 
-/// One call for batches of one tag, in order.
-pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], shared: &Shared) -> Cmd {
+/// One call for batches of one tag, in order, which also tells listeners the hint, if there is one.
+pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], shared: &Shared, hint: Vec<u8>) -> Cmd {
     let mut parts = Parts { keys, names: Vec::new(), numbers: HashMap::new(), args: Vec::new() };
     parts.bytes(tag.channel.as_bytes());
-    parts.bytes(watch::message(shared.origin, plans.iter().map(|plan| &plan.batch)));
+    parts.bytes(hint);
     // Nothing means the server's own time.
     parts.bytes(shared.clock.as_ref().map_or_else(Vec::new, |clock| clock().to_string().into_bytes()));
     for plan in plans {

@@ -1,6 +1,6 @@
 //! Which server keys a store has, and how they spread over a cluster.
 //!
-//! Partitions share a few hash tags, so that reading all of them costs a few calls instead of one for each. Every tag has
+//! Partitions share one or a few hash tags, so that reading all of them costs few calls instead of one for each. Every tag has
 //! one hash of records and one sorted set of places; each partition has a stream of events, each log a sorted set.
 
 use crate::{Key, Partition, Partitions};
@@ -10,8 +10,9 @@ use std::ops::Range;
 pub(super) const SLOTS: u16 = 16_384;
 /// The tags of a store that is made in a cluster: this many primaries share the work evenly, and a scan is one call for each.
 const TAGS_IN_CLUSTER: u16 = 16;
-/// The tags of a store that is made on one server: fewer calls for a scan, and more commits in one.
-const TAGS_ON_ONE: u16 = 4;
+/// The tags of a store that is made on one server: one call for a scan, and as many commits in one as wait. Moved into a
+/// cluster, it stays on one primary.
+const TAGS_ON_ONE: u16 = 1;
 /// Partitions that share a tag in stores too small for all tags, so that a key asked in the wrong partition is noticed there.
 const SHARING_MIN: u16 = 4;
 
@@ -151,7 +152,7 @@ mod tests {
             }
             assert_eq!(keys.sharing(count - 1).end, partitions);
         }
-        assert_eq!((tag_count(64, true), tag_count(64, false), tag_count(4, true), tag_count(1, false)), (16, 4, 1, 1));
+        assert_eq!((tag_count(64, true), tag_count(64, false), tag_count(4, true), tag_count(1, false)), (16, 1, 1, 1));
     }
 
     #[test]

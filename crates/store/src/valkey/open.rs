@@ -152,7 +152,13 @@ async fn start(net: Arc<Net>, keys: Arc<Keys>, meta: Meta, clock: Option<Clock>)
         let (queue, requests) = mpsc::channel(WAITING_MAX);
         // Waiting for replicas holds up a whole connection, so that each tag needs its own then.
         let own = if net.address().wait == 0 { Arc::clone(&net) } else { Arc::new(net.another()) };
-        let committer = Committer { net: own, keys: Arc::clone(&keys), tag, shared: Arc::clone(&shared) };
+        let committer = Committer {
+            net: own,
+            keys: Arc::clone(&keys),
+            tag,
+            shared: Arc::clone(&shared),
+            telling: Mutex::default(),
+        };
         tasks.push(tokio::spawn(committer.serve(requests, closing.clone())));
         queues.push(queue);
     }

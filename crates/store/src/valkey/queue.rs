@@ -2,15 +2,18 @@
 
 use super::commit::{self, Done};
 use super::keys::Keys;
-use super::net::{Net, Repeat};
-use super::{Shared, fault, script};
+use super::net::{Net, Repeat, rest};
+use super::{Shared, fault, script, watch as hints};
 use crate::check::Plan;
+use crate::untold::{MERGED_OVER, Untold};
 use crate::{Error, ErrorKind, Outcome, Result, Stats};
+use futures_util::future::{MaybeDone, maybe_done};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use redis::Value;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many callers' groups may wait for one tag before further callers wait to be taken.
@@ -18,9 +21,9 @@ pub(super) const WAITING_MAX: usize = 1024;
 /// Calls of one tag on their way at the same time: while the server works on one, the next is packed and arrives. The
 /// server takes them in the order in which they were sent; one that overtakes another after a failure meets versions that
 /// it does not expect, and is refused.
-const CALLS_MAX: usize = 2;
+const CALLS_MAX: usize = 3;
 /// As long as a call is on its way, another one goes out only for this many batches: fewer had better gather.
-const SECOND_BATCHES_MIN: usize = 8;
+const SECOND_BATCHES_MIN: usize = 12;
 /// The most batches in one call, so that the server serves others between.
 const CALL_BATCHES_MAX: usize = 256;
 /// The bytes after which a call takes no further batch.
@@ -75,6 +78,14 @@ pub(super) struct Committer {
     pub(super) keys: Arc<Keys>,
     pub(super) tag: usize,
     pub(super) shared: Arc<Shared>,
+    pub(super) telling: Mutex<Telling>,
+}
+
+/// What other processes are still to be told of a tag, and whether they were told something just now.
+#[derive(Debug, Default)]
+pub(super) struct Telling {
+    untold: Untold,
+    is_resting: bool,
 }
 
 impl Committer {
@@ -82,6 +93,7 @@ impl Committer {
     pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, mut closed: watch::Receiver<bool>) {
         let (mut open, mut ended, mut waiting) = (true, false, Waiting::default());
         let mut calls = FuturesUnordered::new();
+        let mut resting = pin!(MaybeDone::Gone);
         loop {
             while waiting.has_room()
                 && let Ok(request) = requests.try_recv()
@@ -97,9 +109,19 @@ impl Committer {
                 }
                 continue;
             }
+            if self.telling().is_resting && matches!(*resting, MaybeDone::Gone) {
+                resting.set(maybe_done(rest(MERGED_OVER)));
+            }
+            if calls.is_empty() {
+                self.tell().await;
+            }
             tokio::select! {
                 biased;
                 Some(()) = calls.next(), if !calls.is_empty() => {}
+                () = &mut resting, if matches!(*resting, MaybeDone::Future(_)) => {
+                    resting.set(MaybeDone::Gone);
+                    self.telling().is_resting = false;
+                }
                 _ = closed.wait_for(|closed| *closed), if open && !ended => {
                     open = false;
                     requests.close();
@@ -155,7 +177,8 @@ impl Committer {
 
     async fn call(&self, plans: &[&Plan]) -> Result<Vec<Result<Outcome>>> {
         let tag = &self.keys.tags()[self.tag];
-        let mut commands = script::alone(commit::command(&self.keys, tag, plans, &self.shared));
+        let hint = self.hint(plans);
+        let mut commands = script::alone(commit::command(&self.keys, tag, plans, &self.shared, hint));
         let wait = self.net.address().wait;
         let waits = wait > 0 && plans.iter().any(|plan| !plan.batch.is_check_only());
         if waits {
@@ -167,6 +190,37 @@ impl Committer {
             replicated(wait, answers.next().as_ref())?;
         }
         Ok(self.count(done))
+    }
+
+    fn telling(&self) -> MutexGuard<'_, Telling> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a call tells others of itself and of those before it; nothing when they were told something just now.
+    fn hint(&self, plans: &[&Plan]) -> Vec<u8> {
+        let mut telling = self.telling();
+        let writing = plans.iter().filter(|plan| !plan.batch.is_check_only());
+        writing.for_each(|plan| telling.untold.add(&plan.batch));
+        self.take_hint(&mut telling).unwrap_or_default()
+    }
+
+    fn take_hint(&self, telling: &mut Telling) -> Option<Vec<u8>> {
+        if telling.is_resting || telling.untold.is_empty() {
+            return None;
+        }
+        telling.is_resting = true;
+        Some(hints::message(self.shared.origin, &telling.untold.take()))
+    }
+
+    /// Tells what no call took along.
+    async fn tell(&self) {
+        let hint = self.take_hint(&mut self.telling());
+        let Some(hint) = hint else { return };
+        let tag = &self.keys.tags()[self.tag];
+        let mut command = redis::cmd("SPUBLISH");
+        command.arg(&tag.channel).arg(hint);
+        // A hint that is lost costs time and nothing else.
+        let _ = self.net.call(tag.slot, &script::alone(command), Repeat::Never).await;
     }
 
     fn count(&self, done: Vec<Done>) -> Vec<Result<Outcome>> {

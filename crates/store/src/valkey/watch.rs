@@ -1,10 +1,12 @@
-//! How one process tells another that it committed: a message on the channel of each tag, sent by the commit itself.
+//! How one process tells another that it committed: a message on the channel of each tag, sent by the commit itself or soon
+//! after it.
 
 use super::address::Host;
 use super::fault;
 use super::keys::Keys;
 use super::net::{Net, rest, shown};
-use crate::{Batch, Partition, Result, Wake};
+use crate::untold::Untold;
+use crate::{Partition, Result, Wake};
 use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, Value};
 use std::sync::Arc;
@@ -18,19 +20,19 @@ const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// The rest before the channels are asked for again.
 const REST: Duration = Duration::from_millis(250);
 
-/// Who commits, and for each batch that writes its partition and topics.
-pub(super) fn message<'a>(origin: u64, batches: impl Iterator<Item = &'a Batch>) -> Vec<u8> {
+/// Who commits, and the partitions and topics of what was committed; without any it says that much and nothing else.
+pub(super) fn message(origin: u64, untold: &Untold) -> Vec<u8> {
     let mut message = origin.to_be_bytes().to_vec();
-    for batch in batches.filter(|batch| !batch.is_check_only()) {
-        message.extend(batch.partition.0.to_be_bytes());
-        message.extend(length(batch.wake.len()));
-        for topic in &batch.wake {
-            message.extend(length(topic.len()));
-            message.extend(topic.as_bytes());
-        }
-        if message.len() > MESSAGE_BYTES_MAX {
+    for (partition, topics) in untold.iter() {
+        let Some(topics) = topics.filter(|_| message.len() <= MESSAGE_BYTES_MAX) else {
             message.truncate(8);
             break;
+        };
+        message.extend(partition.0.to_be_bytes());
+        message.extend(length(topics.len()));
+        for topic in topics {
+            message.extend(length(topic.len()));
+            message.extend(topic.as_bytes());
         }
     }
     message
@@ -168,25 +170,33 @@ impl Listener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Version;
+    use crate::{Batch, Version};
+
+    fn committed(batches: &[(u16, &[&str])]) -> Untold {
+        let mut untold = Untold::default();
+        for (partition, topics) in batches {
+            let mut batch = Batch::new(Partition(*partition), Version(1));
+            batch.wake = topics.iter().map(|&topic| topic.to_owned()).collect();
+            untold.add(&batch);
+        }
+        untold
+    }
 
     #[test]
     fn hints_survive_their_message() {
-        let mut first = Batch::new(Partition(3), Version(1));
-        first.events.push("event".into());
-        first.wake = vec!["topic".into(), String::new()];
-        let mut second = Batch::new(Partition(4095), Version(2));
-        second.delete.push(crate::Key::new("k"));
-        let sent = message(7, [&first, &Batch::new(Partition(1), Version(3)), &second].into_iter());
+        let sent = message(7, &committed(&[(3, &["topic", ""]), (4095, &[])]));
         let expected = [
-            Wake { partition: Some(Partition(3)), topics: vec!["topic".into(), String::new()] },
+            Wake { partition: Some(Partition(3)), topics: vec![String::new(), "topic".into()] },
             Wake { partition: Some(Partition(4095)), topics: vec![] },
         ];
         assert_eq!(hints(&sent, 8), expected);
         assert_eq!(hints(&sent, 7), [], "a process does not hear itself");
         let nowhere = [Wake { partition: None, topics: vec![] }];
         assert_eq!(hints(&sent[..sent.len() - 1], 8), nowhere);
-        first.wake = vec!["x".repeat(MESSAGE_BYTES_MAX)];
-        assert_eq!(hints(&message(7, [&first].into_iter()), 8), nowhere);
+        assert_eq!(hints(&message(7, &committed(&[(3, &["a"]), (4, &["\t"])])), 8), nowhere);
+        let long = ["a", "b", "c", "d", "e", "f", "g", "h"].map(|topic| topic.repeat(200));
+        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        let many: Vec<(u16, &[&str])> = (0..100).map(|partition| (partition, &long[..])).collect();
+        assert_eq!(hints(&message(7, &committed(&many)), 8), nowhere);
     }
 }
