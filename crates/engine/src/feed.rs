@@ -120,10 +120,14 @@ impl Subscription {
     /// Takes in what one commit tells, but for what was told of it before.
     fn tell(&mut self, found: Found) {
         let events = codec::decode_events(&found.body);
-        let (told, all) = (self.place.told_of(found.partition, found.position), events.len());
+        let (told, all) = (self.place.told_of(&found), events.len());
+        if told.is_none() {
+            self.read.push_back(Told::Gap);
+        }
+        let told = told.unwrap_or(0).min(all);
         for (count, event) in (1..).zip(events).skip(told) {
             if count < all {
-                self.place.tell(found.partition, found.position, count);
+                self.place.tell(&found, count);
             } else {
                 self.place.pass(found.partition, found.cursor.clone());
             }
@@ -132,7 +136,9 @@ impl Subscription {
                 self.read.push_back(Told::Event { event, cursor: self.place.text() });
             }
         }
-        self.place.pass(found.partition, found.cursor);
+        if told == all {
+            self.place.pass(found.partition, found.cursor);
+        }
     }
 
     /// Where this reader stands: everything before was told or did not pass the filter.

@@ -3,7 +3,7 @@
 //! The store keeps the events of a commit as one. A reader that stops between two of them stands before that commit and
 //! remembers how many of its events it was told.
 
-use onward_store::{Cursor, Partition};
+use onward_store::{Cursor, Event, Partition, mark};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -14,8 +14,17 @@ const MARK: char = '|';
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Place {
     pub(crate) cursor: Cursor,
-    /// The next commit of a partition, by its position, and how many of its events were told.
-    told: BTreeMap<Partition, (u64, usize)>,
+    told: BTreeMap<Partition, Part>,
+}
+
+/// The next commit of a partition, of which something was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    position: u64,
+    /// How many of its events.
+    count: usize,
+    /// By which it is known again, should a server that lost its last moments give the position to another.
+    mark: u16,
 }
 
 impl Place {
@@ -26,8 +35,9 @@ impl Place {
             let mut told = BTreeMap::new();
             for part in parts.split(',') {
                 let mut numbers = part.split('.');
-                let (partition, position, count) = (numbers.next()?, numbers.next()?, numbers.next()?);
-                told.insert(Partition(partition.parse().ok()?), (position.parse().ok()?, count.parse().ok()?));
+                let partition = Partition(numbers.next()?.parse().ok()?);
+                let (position, count) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+                told.insert(partition, Part { position, count, mark: numbers.next()?.parse().ok()? });
             }
             Some(Self { cursor: Cursor::from_text(cursor), told })
         };
@@ -37,22 +47,26 @@ impl Place {
     /// As text that a reader keeps.
     pub(crate) fn text(&self) -> String {
         let mut text = self.cursor.as_str().to_owned();
-        let mut mark = MARK;
-        for (partition, (position, count)) in &self.told {
-            let _ = write!(text, "{mark}{partition}.{position}.{count}");
-            mark = ',';
+        let mut between = MARK;
+        for (partition, part) in &self.told {
+            let _ = write!(text, "{between}{partition}.{}.{}.{}", part.position, part.count, part.mark);
+            between = ',';
         }
         text
     }
 
-    /// How many events of this commit were told before.
-    pub(crate) fn told_of(&self, partition: Partition, position: u64) -> usize {
-        self.told.get(&partition).filter(|told| told.0 == position).map_or(0, |told| told.1)
+    /// How many events of this commit were told before; nothing when those were of another in its place.
+    pub(crate) fn told_of(&self, found: &Event) -> Option<usize> {
+        match self.told.get(&found.partition) {
+            Some(part) if part.position == found.position => (part.mark == mark(&found.body)).then_some(part.count),
+            _ => Some(0),
+        }
     }
 
     /// The first events of this commit are told.
-    pub(crate) fn tell(&mut self, partition: Partition, position: u64, count: usize) {
-        self.told.insert(partition, (position, count));
+    pub(crate) fn tell(&mut self, found: &Event, count: usize) {
+        let part = Part { position: found.position, count, mark: mark(&found.body) };
+        self.told.insert(found.partition, part);
     }
 
     /// All of a commit is told; what was remembered of its partition is over.
@@ -66,25 +80,38 @@ impl Place {
 mod tests {
     use super::*;
 
+    fn found(partition: u16, position: u64, body: &'static str) -> Event {
+        Event { partition: Partition(partition), position, body: body.into(), cursor: Cursor::start() }
+    }
+
     #[test]
     fn a_place_survives_its_text() {
+        let (one, two) = (found(1, 11, "one"), found(2, 12, "two"));
         let mut place = Place::parse("0;1=a,2=b,");
-        assert_eq!((place.text().as_str(), place.told_of(Partition(1), 11)), ("0;1=a,2=b,", 0));
-        place.tell(Partition(1), 11, 2);
-        place.tell(Partition(2), 12, 1);
-        assert_eq!(place.text(), "0;1=a,2=b,|1.11.2,2.12.1");
-        let mut again = Place::parse(&place.text());
-        assert_eq!((again.cursor.as_str(), again.text()), ("0;1=a,2=b,", place.text()));
-        assert_eq!((again.told_of(Partition(1), 11), again.told_of(Partition(1), 12)), (2, 0));
+        assert_eq!((place.text().as_str(), place.told_of(&one)), ("0;1=a,2=b,", Some(0)));
+        place.tell(&one, 2);
+        place.tell(&two, 1);
+        let text = format!("0;1=a,2=b,|1.11.2.{},2.12.1.{}", mark(b"one"), mark(b"two"));
+        assert_eq!(place.text(), text);
+        let mut again = Place::parse(&text);
+        assert_eq!((again.cursor.as_str(), again.text()), ("0;1=a,2=b,", text));
+        assert_eq!((again.told_of(&one), again.told_of(&found(1, 12, "one"))), (Some(2), Some(0)));
         again.pass(Partition(1), Cursor::from_text("0;1=b,2=b,"));
-        assert_eq!(again.text(), "0;1=b,2=b,|2.12.1");
+        assert_eq!(again.text(), format!("0;1=b,2=b,|2.12.1.{}", mark(b"two")));
         again.pass(Partition(2), Cursor::from_text("0;1=b,2=c,"));
         assert_eq!(again.text(), "0;1=b,2=c,");
     }
 
     #[test]
+    fn another_commit_in_the_same_place_is_noticed() {
+        let mut place = Place::default();
+        place.tell(&found(1, 11, "lost"), 1);
+        assert_eq!(place.told_of(&found(1, 11, "in its place")), None);
+    }
+
+    #[test]
     fn what_no_reader_kept_is_left_to_the_store() {
-        for text in ["", "17", "17|", "17|1.2", "17|1.2.x", "|"] {
+        for text in ["", "17", "17|", "17|1.2.3", "17|1.2.x.4", "|"] {
             assert_eq!(Place::parse(text).text(), text);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! A version is written once, so what is known of it stays true whatever happens to the record later.
 
+use crate::cost::lacking;
 use crate::{Entry, Key, Mend, Millis, Place, Record, Version};
 use std::collections::HashMap;
 use std::mem;
@@ -11,10 +12,10 @@ const GENERATION_MAX: usize = 16_384;
 
 /// The places of a record in one version.
 #[derive(Debug, Clone)]
-struct Known {
-    version: Version,
-    entries: Vec<Entry>,
-    due: Option<Millis>,
+pub(crate) struct Known {
+    pub(crate) version: Version,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) due: Option<Millis>,
 }
 
 /// The places of the records that were read or written last.
@@ -37,21 +38,15 @@ impl Places {
         self.old.remove(key);
     }
 
-    /// Whether the places of a record in this version are known. Those that were are remembered for longer.
-    pub(crate) fn has(&mut self, key: &Key, version: Version) -> bool {
+    /// The places of a record in this version, if they are known. Those that were asked for are remembered for longer.
+    pub(crate) fn find(&mut self, key: &Key, version: Version) -> Option<Known> {
         if let Some(known) = self.old.remove(key) {
             // What was learned later is in the younger half.
             if !self.young.contains_key(key) {
                 self.insert(key.clone(), known);
             }
         }
-        self.young.get(key).is_some_and(|known| known.version == version)
-    }
-
-    /// What changes when a record in this version becomes another one or goes: nothing is known without its places.
-    pub(crate) fn changes(&self, key: &Key, version: Version, new: Option<&Record>) -> Option<Vec<Mend>> {
-        let known = self.young.get(key).or_else(|| self.old.get(key)).filter(|known| known.version == version)?;
-        Some(changes(key, (&known.entries, known.due), new))
+        self.young.get(key).filter(|known| known.version == version).cloned()
     }
 
     fn insert(&mut self, key: Key, known: Known) {
@@ -62,15 +57,14 @@ impl Places {
     }
 }
 
-/// The places that a record loses and gains when it replaces what was there before.
-pub(crate) fn changes(key: &Key, was: (&[Entry], Option<Millis>), new: Option<&Record>) -> Vec<Mend> {
-    let (before, due_before) = was;
+/// The places that a record loses and gains when it replaces what was there before, or goes.
+pub(crate) fn changes(key: &Key, was: Option<&Known>, new: Option<&Record>) -> Vec<Mend> {
+    let (before, due_before) = was.map_or((&[][..], None), |was| (&was.entries[..], was.due));
     let (after, due_after) = new.map_or((&[][..], None), |new| (&new.entries[..], new.due));
     let mend = |place, listed| Mend { key: key.clone(), place, listed };
-    let lost = before.iter().filter(|entry| !after.contains(entry));
-    let gained = after.iter().filter(|entry| !before.contains(entry));
-    let mut changes: Vec<Mend> = lost.map(|entry| mend(Place::Index(entry.clone()), false)).collect();
-    changes.extend(gained.map(|entry| mend(Place::Index(entry.clone()), true)));
+    let lost = lacking(before, after).map(|entry| mend(Place::Index(entry.clone()), false));
+    let mut changes: Vec<Mend> = lost.collect();
+    changes.extend(lacking(after, before).map(|entry| mend(Place::Index(entry.clone()), true)));
     if due_before != due_after {
         changes.extend(due_before.map(|due| mend(Place::Due(due), false)));
         changes.extend(due_after.map(|due| mend(Place::Due(due), true)));
@@ -104,24 +98,25 @@ mod tests {
         let new = record("k", 2, &[("a", 1), ("b", 3), ("d", 3)], Some(6));
         let mut places = Places::default();
         places.learn(&old);
-        let changed = places.changes(&old.key, Version(1), Some(&new)).unwrap();
+        let known = places.find(&old.key, Version(1));
+        let changed = changes(&old.key, known.as_ref(), Some(&new));
         assert_eq!(told(&changed), ["-b 2", "-c 3", "+b 3", "+d 3", "-due 5", "+due 6"]);
-        let gone = places.changes(&old.key, Version(1), None).unwrap();
+        let gone = changes(&old.key, known.as_ref(), None);
         assert_eq!(told(&gone), ["-a 1", "-b 2", "-c 3", "-due 5"]);
-        assert_eq!(told(&changes(&new.key, (&[], None), Some(&new))), ["+a 1", "+b 3", "+d 3", "+due 6"]);
-        assert_eq!(told(&places.changes(&old.key, Version(1), Some(&old)).unwrap()), [""; 0]);
+        assert_eq!(told(&changes(&new.key, None, Some(&new))), ["+a 1", "+b 3", "+d 3", "+due 6"]);
+        assert_eq!(told(&changes(&old.key, known.as_ref(), Some(&old))), [""; 0]);
     }
 
     #[test]
     fn another_version_is_not_known() {
         let mut places = Places::default();
         places.learn(&record("k", 1, &[("a", 1)], None));
-        assert!(places.has(&Key::new("k"), Version(1)) && !places.has(&Key::new("k"), Version(2)));
-        assert!(places.changes(&Key::new("k"), Version(2), None).is_none());
+        let has = |places: &mut Places, version| places.find(&Key::new("k"), Version(version)).is_some();
+        assert!(has(&mut places, 1) && !has(&mut places, 2));
         places.learn(&record("k", 2, &[], None));
-        assert!(!places.has(&Key::new("k"), Version(1)) && places.has(&Key::new("k"), Version(2)));
+        assert!(!has(&mut places, 1) && has(&mut places, 2));
         places.forget(&Key::new("k"));
-        assert!(!places.has(&Key::new("k"), Version(2)));
+        assert!(!has(&mut places, 2));
     }
 
     #[test]
@@ -132,9 +127,9 @@ mod tests {
         places.learn(&record("unused", 1, &[], None));
         for at in 0..3 * GENERATION_MAX {
             places.learn(&record(&format!("other {at}"), 1, &[], None));
-            assert!(places.has(&used, Version(1)), "after {at}");
+            assert!(places.find(&used, Version(1)).is_some(), "after {at}");
         }
-        assert!(!places.has(&unused, Version(1)));
+        assert!(places.find(&unused, Version(1)).is_none());
         assert!(places.young.len() + places.old.len() <= 2 * GENERATION_MAX + 1);
     }
 }

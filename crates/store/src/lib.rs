@@ -51,7 +51,7 @@ pub use batch::{Append, Batch, Outcome, Trim, Wake, Window};
 pub use clock::system_clock;
 pub use error::{Error, ErrorKind, Result};
 pub use key::{IndexName, Key, Partition, Version};
-pub use page::{Count, Cursor, Direction, Event, FeedPage, Found, LogEntry, Page, Partitions, Range};
+pub use page::{Count, Cursor, Direction, Event, FeedPage, Found, LogEntry, Page, Partitions, Range, mark};
 pub use record::{Entry, Record};
 
 use async_trait::async_trait;

@@ -131,3 +131,12 @@ pub struct FeedPage {
     /// Whether events between the given cursor and this page were trimmed before they could be read.
     pub gap: bool,
 }
+
+/// A short mark of an event's body (FNV-1a, folded), the same in every version: a cursor that keeps it notices when another
+/// event has taken the place of the one it knew.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)] // Both halves are folded into what is kept.
+pub fn mark(body: &[u8]) -> u16 {
+    let hash = body.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    ((hash >> 16) ^ (hash & 0xffff)) as u16
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// After a hint, the next one waits for this long and takes along what is committed meanwhile.
 pub(crate) const MERGED_OVER: Duration = Duration::from_millis(20);
 /// The most topics of one partition that are told, and how long one may be; beyond it the hint names no place.
-pub(crate) const TOPICS_MAX: usize = 16;
+const TOPICS_MAX: usize = 16;
 const TOPIC_BYTES_MAX: usize = 256;
 
 /// For each partition with commits their topics, or nothing when there are too many to tell.
@@ -33,6 +33,12 @@ impl Untold {
         if topics.len() > TOPICS_MAX {
             *told = None;
         }
+    }
+
+    /// What was taken along for others was perhaps not told; the next hint names no place instead.
+    #[cfg(feature = "valkey")]
+    pub(crate) fn blur(&mut self, partition: Partition) {
+        self.0.insert(partition, None);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -75,14 +75,14 @@ WHERE body -> 'owed' IS NOT NULL"
 );
 
 const EVENTS: &str = concat!(
-    "SELECT partition, position, ",
+    "SELECT partition, position, number, ",
     time!("at"),
     " AS at, body ->> 'namespace' AS namespace, body ->> 'lane' AS lane, body ->> 'execution' AS execution,
   CASE WHEN jsonb_typeof(body -> 'what') = 'object'
     THEN (SELECT jsonb_object_keys(body -> 'what') LIMIT 1) ELSE body ->> 'what' END AS what,
   CASE WHEN jsonb_typeof(body -> 'what') = 'object'
     THEN (SELECT value FROM jsonb_each(body -> 'what') LIMIT 1) END AS detail
-FROM (SELECT partition, position, one.body FROM (SELECT partition, position, body_json(body) AS body FROM feed) AS told,
+FROM (SELECT partition, position, one.number, one.body FROM (SELECT partition, position, body_json(body) AS body FROM feed) AS told,
   jsonb_array_elements(CASE jsonb_typeof(told.body) WHEN 'array' THEN told.body
-    ELSE jsonb_build_array(told.body) END) AS one(body)) AS found"
+    ELSE jsonb_build_array(told.body) END) WITH ORDINALITY AS one(body, number)) AS found"
 );

@@ -75,7 +75,7 @@ FROM records WHERE key >= 'lane/' AND key < 'lane0' AND json_type(body, '$.owed'
 );
 
 const EVENTS: &str = concat!(
-    "SELECT position, ",
+    "SELECT position, number, ",
     time!("$.at"),
     " AS at, json_extract(body, '$.namespace') AS namespace, json_extract(body, '$.lane') AS lane,
   json_extract(body, '$.execution') AS execution,
@@ -83,6 +83,6 @@ const EVENTS: &str = concat!(
     json_extract(body, '$.what')) AS what,
   CASE WHEN json_type(body, '$.what') = 'object'
     THEN (SELECT value FROM json_each(body, '$.what') LIMIT 1) END AS detail
-FROM (SELECT position, value AS body FROM feed,
+FROM (SELECT position, key + 1 AS number, value AS body FROM feed,
   json_each(CASE json_type(body) WHEN 'array' THEN body ELSE json_array(json(body)) END)) AS found"
 );

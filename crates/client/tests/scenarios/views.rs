@@ -67,7 +67,8 @@ async fn views_show_executions_attempts_lanes_and_events() {
     assert_eq!(attempts.len(), 3);
     assert!(attempts.contains(&["1", "initial", "failed", "w", "even"].map(str::to_owned).to_vec()), "{attempts:?}");
     assert_eq!(query(&world, "SELECT namespace, lane, state FROM lanes"), [["default", "numbers", "paused"]]);
-    let events = query(&world, &format!("SELECT what, detail FROM events WHERE execution = '{one}' ORDER BY position"));
+    let events =
+        query(&world, &format!("SELECT what, detail FROM events WHERE execution = '{one}' ORDER BY position, number"));
     let words: Vec<&str> = events.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(words, ["submitted", "claimed", "completed"]);
     assert_eq!(events[2][1], r#"{"attempt":0}"#);

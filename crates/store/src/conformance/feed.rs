@@ -196,6 +196,8 @@ pub async fn positions_can_be_raised(subject: &dyn Subject) {
     assert!(page.events.iter().all(|event| event.position > ABOVE));
     let next = store.read_feed(&page.cursor, 100).await.expect("the store reads feeds");
     assert_eq!((next.events.len(), next.gap), (0, false));
+    let all = store.read_feed(&Cursor::start(), 100).await.expect("the store reads feeds");
+    assert_eq!((bodies(&all.events, P), all.gap), (vec!["1", "2", "raised", "3"], true), "nothing is passed over");
     let mut lower = Batch::new(P, fresh());
     lower.events = vec!["4".into()];
     lower.feed_above = 5;

@@ -5,9 +5,10 @@ use super::link::Link;
 use super::statement::Ask;
 use super::value::{self, column};
 use crate::check::Plan;
-use crate::known::{self, Places};
+use crate::known::{self, Known};
 use crate::{Key, Mend, Result, Version};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use uuid::Uuid;
 
 /// What one batch changes.
 #[derive(Debug, Default)]
@@ -15,25 +16,31 @@ pub(super) struct Changes {
     /// Rows to remove and to add; each is named once.
     pub(super) mends: Vec<Mend>,
     /// Which expectations are of a version that is not what is stored: their batch must be refused.
-    pub(super) unknown: Vec<usize>,
+    pub(super) unknown: BTreeSet<usize>,
 }
+
+/// What is known of the records that a group replaces.
+type Before<'a> = HashMap<&'a str, Known>;
 
 /// The changes of each batch. What this process has neither read nor written lately is read first.
 pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<Vec<Changes>> {
-    let unknown: Vec<&str> = {
+    let (mut before, mut unknown) = (Before::new(), Vec::new());
+    {
         let mut places = shared.places();
-        let replaced = plans.iter().flat_map(|plan| replaced(plan));
-        replaced.filter(|(key, version)| !places.has(key, *version)).map(|(key, _)| key.as_str()).collect()
-    };
-    if !unknown.is_empty() {
-        let rows = link.read(Ask::Load, &[&unknown]).await?;
-        let mut places = shared.places();
-        for row in &rows {
-            places.learn(&value::record(row, 2, Key::new(column::<&str>(row, 0)?))?);
+        for (key, version) in plans.iter().flat_map(|plan| replaced(plan)) {
+            match places.find(key, version) {
+                Some(known) => drop(before.insert(key.as_str(), known)),
+                None => unknown.push(key.as_str()),
+            }
         }
     }
-    let places = shared.places();
-    Ok(plans.iter().map(|plan| change(plan, &places)).collect())
+    let rows = if unknown.is_empty() { Vec::new() } else { link.read(Ask::Places, &[&unknown]).await? };
+    for row in &rows {
+        let version: Uuid = column(row, 1)?;
+        let (entries, due) = value::places_from_text(column(row, 2)?)?;
+        before.insert(column(row, 0)?, Known { version: Version(version.as_u128()), entries, due });
+    }
+    Ok(plans.iter().map(|plan| change(plan, &before)).collect())
 }
 
 /// The records that a batch replaces or removes, in the version that it expects.
@@ -45,17 +52,17 @@ fn replaced(plan: &Plan) -> impl Iterator<Item = (&Key, Version)> {
     })
 }
 
-fn change(plan: &Plan, places: &Places) -> Changes {
+fn change(plan: &Plan, before: &Before<'_>) -> Changes {
     let batch = &plan.batch;
     let mut changes = Changes::default();
     let puts = batch.put.iter().map(Some).zip(&plan.put_at);
     for (new, at) in puts.chain(plan.delete_at.iter().map(|at| (None, at))) {
         let (key, version) = &batch.expect[*at];
-        match version.map(|version| places.changes(key, version, new)) {
-            None => changes.mends.extend(known::changes(key, (&[], None), new)),
-            Some(Some(changed)) => changes.mends.extend(changed),
-            Some(None) => changes.unknown.push(*at),
+        let was = before.get(key.as_str()).filter(|was| Some(was.version) == *version);
+        if version.is_some() && was.is_none() {
+            changes.unknown.insert(*at);
         }
+        changes.mends.extend(known::changes(key, was, new));
     }
     if !batch.mend.is_empty() {
         // Mends come behind everything else: what they say of a row is what counts.

@@ -127,6 +127,8 @@ BEGIN
     v_locked := pg_advisory_xact_lock(store, -1) IS NOT NULL;
     IF nextval('@.positions') <= f_above THEN
       PERFORM setval('@.positions', f_above);
+    END IF;
+    IF coalesce((SELECT max(f.position) FROM @.feed f WHERE f.partition = b_partition[1]), 0) < f_above THEN
       INSERT INTO @.cuts AS c VALUES (b_partition[1], f_above)
       ON CONFLICT (partition) DO UPDATE SET through = greatest(c.through, excluded.through);
     END IF;

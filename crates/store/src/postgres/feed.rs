@@ -1,8 +1,8 @@
 //! How the feeds of all partitions are read as one, and what a cursor over them holds.
 //!
 //! A partition's positions are drawn under its lock, so whoever sees one sees all below it that there will ever be. Up to
-//! where they were trimmed or raised is written down, and the newest event is never trimmed. A cursor holds the
-//! partition to start with and a position for each partition that has one.
+//! where they were trimmed or raised is written down, and the newest event is never trimmed: whoever reads from below that
+//! cut to above it missed something. A cursor holds the partition to start with and a position for each that has one.
 
 use super::readers::Readers;
 use super::statement::Ask;
@@ -61,17 +61,18 @@ impl Place {
 /// Events of all partitions behind a cursor.
 pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partitions: u16) -> Result<FeedPage> {
     let mut place = Place::parse(after, partitions)?;
-    let heads = heads(readers, partitions).await?;
+    let newest = heads(readers, partitions).await?;
     let mut gap = false;
-    for (position, head) in place.positions.iter_mut().zip(&heads) {
+    for (position, newest) in place.positions.iter_mut().zip(&newest) {
         // A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back.
-        gap |= *position > head.newest || *position < head.cut;
-        *position = (*position).max(head.cut).min(head.newest);
+        gap |= *position > *newest;
+        *position = (*position).min(*newest);
     }
-    let rows = events(readers, &place, &heads, limit).await?;
+    let rows = events(readers, &place, &newest, limit).await?;
     let mut page = Vec::with_capacity(rows.len());
-    for (at, position, body) in rows {
-        place.positions[at] = position;
+    for Row { at, position, cut, body } in rows {
+        let last = std::mem::replace(&mut place.positions[at], position);
+        gap |= last < cut && cut < position;
         place.first = at;
         let whose = Partition(u16::try_from(at).unwrap_or(u16::MAX));
         page.push(Event { partition: whose, position, body, cursor: place.cursor() });
@@ -82,29 +83,30 @@ pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partit
     Ok(FeedPage { events: page, cursor: place.cursor(), gap })
 }
 
-/// How far a partition's feed goes, and from where.
-#[derive(Default, Clone)]
-struct Head {
-    /// 0 when there is no event.
-    newest: u64,
-    /// What lies at or below it is gone.
-    cut: u64,
+/// The newest position of each partition; 0 when it has none.
+async fn heads(readers: &Readers, partitions: u16) -> Result<Vec<u64>> {
+    let mut newest = vec![0; usize::from(partitions)];
+    for row in readers.read(Ask::Heads, &[&i32::from(partitions)]).await? {
+        let position: Option<i64> = column(&row, 1)?;
+        newest[usize::from(partition(&row, 0)?.0)] = position.unwrap_or(0).unsigned_abs();
+    }
+    Ok(newest)
 }
 
-async fn heads(readers: &Readers, partitions: u16) -> Result<Vec<Head>> {
-    let mut heads = vec![Head::default(); usize::from(partitions)];
-    for row in readers.read(Ask::Heads, &[&i32::from(partitions)]).await? {
-        let (newest, cut): (Option<i64>, Option<i64>) = (column(&row, 1)?, column(&row, 2)?);
-        let head = Head { newest: newest.unwrap_or(0).unsigned_abs(), cut: cut.unwrap_or(0).unsigned_abs() };
-        heads[usize::from(partition(&row, 0)?.0)] = head;
-    }
-    Ok(heads)
+/// One event as it is found.
+struct Row {
+    /// Its partition.
+    at: usize,
+    position: u64,
+    /// The partition's cut, as of the same moment.
+    cut: u64,
+    body: Bytes,
 }
 
 /// At most as many events as asked, from as many partitions as that takes, in the order of the place.
-async fn events(readers: &Readers, place: &Place, heads: &[Head], limit: usize) -> Result<Vec<(usize, u64, Bytes)>> {
+async fn events(readers: &Readers, place: &Place, newest: &[u64], limit: usize) -> Result<Vec<Row>> {
     let (mut partitions, mut afters) = (Vec::new(), Vec::new());
-    for at in place.order().filter(|at| heads[*at].newest > place.positions[*at]) {
+    for at in place.order().filter(|at| newest[*at] > place.positions[*at]) {
         partitions.push(i32::try_from(at).unwrap_or(i32::MAX));
         afters.push(clamp(place.positions[at]));
     }
@@ -113,12 +115,13 @@ async fn events(readers: &Readers, place: &Place, heads: &[Head], limit: usize) 
     }
     let mut found = Vec::new();
     for row in readers.read(Ask::Events, &[&partitions, &afters, &clamp(limit as u64)]).await? {
-        let position: i64 = column(&row, 1)?;
+        let (position, cut): (i64, Option<i64>) = (column(&row, 1)?, column(&row, 3)?);
         let body = Bytes::copy_from_slice(column(&row, 2)?);
-        found.push((usize::from(partition(&row, 0)?.0), position.unsigned_abs(), body));
+        let (at, cut) = (usize::from(partition(&row, 0)?.0), cut.unwrap_or(0).unsigned_abs());
+        found.push(Row { at, position: position.unsigned_abs(), cut, body });
     }
     let turn = |at: usize| (at + place.positions.len() - place.first) % place.positions.len();
-    found.sort_by_key(|(at, position, _)| (turn(*at), *position));
+    found.sort_by_key(|row| (turn(row.at), row.position));
     Ok(found)
 }
 

@@ -12,6 +12,7 @@ use tokio_postgres::{Client, Row};
 pub(super) enum Ask {
     Commit,
     Load,
+    Places,
     Ascending,
     Descending,
     Count,
@@ -32,7 +33,7 @@ const SETTINGS: &str = "SELECT current_setting('server_version_num')::int, curre
     current_setting('full_page_writes'), current_setting('synchronous_commit'), \
     current_setting('synchronous_standby_names'), current_setting('server_encoding'), pg_is_in_recovery(), \
     current_setting('server_version')";
-/// Postgres 14 brought what the commit needs to take lines apart.
+/// Postgres 14 brought what an audit needs to take lines apart.
 const VERSION_MIN: i32 = 140_000;
 
 /// A statement's text for a schema.
@@ -43,6 +44,7 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
             return in_schema(&format!("SELECT * FROM @.commit({})", values.join(", ")), schema);
         }
         Ask::Load => "SELECT key, partition, version, places, body FROM @.records WHERE key = ANY ($1)",
+        Ask::Places => "SELECT key, version, places FROM @.records WHERE key = ANY ($1)",
         Ask::Ascending => {
             "SELECT rank, key, partition FROM @.entries WHERE name = $1 AND (rank, key) > ($2, $3) AND rank <= $4 \
              AND ($5::int[] IS NULL OR partition = ANY ($5)) ORDER BY rank, key LIMIT $6"
@@ -60,11 +62,11 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
              WHERE key = r.key AND seq > $2 ORDER BY seq LIMIT $3) l ON true WHERE r.key = $1 ORDER BY l.seq"
         }
         Ask::Heads => {
-            "SELECT p, (SELECT max(position) FROM @.feed WHERE partition = p), \
-             (SELECT through FROM @.cuts WHERE partition = p) FROM generate_series(0, $1 - 1) AS p"
+            "SELECT p, (SELECT max(position) FROM @.feed WHERE partition = p) FROM generate_series(0, $1 - 1) AS p"
         }
         Ask::Events => {
-            "SELECT c.partition, f.position, f.body FROM unnest($1::int[], $2::bigint[]) AS c(partition, after) \
+            "SELECT c.partition, f.position, f.body, (SELECT through FROM @.cuts WHERE partition = c.partition) \
+             FROM unnest($1::int[], $2::bigint[]) AS c(partition, after) \
              CROSS JOIN LATERAL (SELECT position, body FROM @.feed WHERE partition = c.partition AND position > c.after \
              ORDER BY position LIMIT $3) f LIMIT $3"
         }
@@ -147,6 +149,7 @@ mod tests {
         let client = link::connect(&address::parse(&url).unwrap()).await.unwrap();
         for (ask, values, seek) in [
             (Ask::Load, "'{k}'", "(key = ANY"),
+            (Ask::Places, "'{k}'", "(key = ANY"),
             (Ask::Ascending, "'n', 1, 'k', 2, NULL, 3", "(ROW(rank, key) > ROW($2, $3))"),
             (Ask::Descending, "'n', 1, 'k', 2, '{1}', 3", "(ROW(rank, key) < ROW($2, $3))"),
             (Ask::Count, "'n', NULL, 3", "(name = $1)"),

@@ -14,7 +14,7 @@ use crate::{Batch, Partition, Result, Wake};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio_postgres::{AsyncMessage, Client};
@@ -55,7 +55,7 @@ impl Wakes {
 
     /// Remembers that a batch was committed.
     pub(super) fn committed(&self, batch: &Batch) {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner).add(batch);
+        self.untold().add(batch);
         self.bell.notify_one();
     }
 
@@ -77,9 +77,13 @@ impl Wakes {
         stream::unfold((hints, stop), next).boxed()
     }
 
+    fn untold(&self) -> MutexGuard<'_, Untold> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes what is untold, as payloads of a bounded size: lines of a partition and its topics.
     fn payloads(&self) -> Vec<String> {
-        let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let untold = self.untold().take();
         let mut payloads = vec![String::new()];
         for (partition, topics) in untold.iter() {
             // A line without a number says that something was committed, and nothing else.
@@ -192,6 +196,10 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
             biased;
             () = lost.notified() => return Ok(()),
             () = wakes.bell.notified() => pause::rest(merged.left()).await,
+        }
+        // The bell may have rung for what was told in the last round.
+        if wakes.untold().is_empty() {
+            continue;
         }
         if !wakes.others.load(Ordering::Acquire) {
             tokio::select! {

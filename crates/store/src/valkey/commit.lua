@@ -194,18 +194,16 @@ local function apply(at)
     end
     at = at + 2
   end
-  return next_at, { 0, rows, bytes }, deletes + puts + logs + events + trims + mends > 0
+  return next_at, { 0, rows, bytes }
 end
 
 read_records()
-local answers, at, any = { now }, FIRST, false
+local answers, at = { now }, FIRST
 while at <= #ARGV do
-  local answer, written
-  at, answer, written = apply(at)
-  answers[#answers + 1] = answer
-  any = any or written
+  at, answers[#answers + 1] = apply(at)
 end
 write_places()
 write_records()
-if any and ARGV[2] ~= '' then call('SPUBLISH', ARGV[1], ARGV[2]) end
+-- The hint may also be of earlier calls, so it goes out whatever came of this one.
+if ARGV[2] ~= '' then call('SPUBLISH', ARGV[1], ARGV[2]) end
 return answers

@@ -8,7 +8,7 @@
 use super::read::{Reader, bytes, list, strange};
 use super::script::Call;
 use super::value::{event_id, position};
-use crate::{Cursor, Event, FeedPage, Partition, Result, check};
+use crate::{Cursor, Event, FeedPage, Partition, Result, check, mark};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use redis::Value;
@@ -54,12 +54,6 @@ impl Place {
     fn is_undone(self, event: Option<&Bytes>) -> bool {
         self.mark.zip(event).is_some_and(|(known, event)| known != mark(event))
     }
-}
-
-/// A short mark of an event (FNV-1a, folded), the same in every version: cursors are kept for long.
-fn mark(body: &[u8]) -> u16 {
-    let hash = body.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    ((hash >> 16) ^ (hash & 0xffff)) as u16
 }
 
 impl Places {

@@ -109,11 +109,11 @@ impl Committer {
                 }
                 continue;
             }
-            if self.telling().is_resting && matches!(*resting, MaybeDone::Gone) {
-                resting.set(maybe_done(rest(MERGED_OVER)));
-            }
             if calls.is_empty() {
                 self.tell().await;
+            }
+            if self.telling().is_resting && matches!(*resting, MaybeDone::Gone) {
+                resting.set(maybe_done(rest(MERGED_OVER)));
             }
             tokio::select! {
                 biased;
@@ -178,13 +178,18 @@ impl Committer {
     async fn call(&self, plans: &[&Plan]) -> Result<Vec<Result<Outcome>>> {
         let tag = &self.keys.tags()[self.tag];
         let hint = self.hint(plans);
+        let tells = !hint.is_empty();
         let mut commands = script::alone(commit::command(&self.keys, tag, plans, &self.shared, hint));
         let wait = self.net.address().wait;
         let waits = wait > 0 && plans.iter().any(|plan| !plan.batch.is_check_only());
         if waits {
             commands.cmd("WAIT").arg(wait).arg(REPLICAS_WAIT_MS);
         }
-        let mut answers = self.net.call(tag.slot, &commands, Repeat::Never).await?.into_iter();
+        let answers = self.net.call(tag.slot, &commands, Repeat::Never).await;
+        if answers.is_err() && tells {
+            plans.iter().take(1).for_each(|plan| self.telling().untold.blur(plan.batch.partition));
+        }
+        let mut answers = answers?.into_iter();
         let done = commit::outcomes(plans, answers.next().unwrap_or_default())?;
         if waits {
             replicated(wait, answers.next().as_ref())?;
