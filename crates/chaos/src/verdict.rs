@@ -40,8 +40,7 @@ pub(crate) async fn unfinished(store: &dyn Store) -> io::Result<u64> {
 
 /// How many commits told something behind a cursor, as far as that matters.
 pub(crate) async fn unread(store: &dyn Store, cursor: Option<&str>) -> io::Result<u64> {
-    // What follows the bar tells of a commit that was read in part, and which therefore counts.
-    let cursor = cursor.and_then(|text| text.split('|').next()).map_or_else(Cursor::start, Cursor::from_text);
+    let cursor = cursor.map_or_else(Cursor::start, onward::engine::store_cursor);
     let page = store.read_feed(&cursor, UNREAD_MAX).await.map_err(io::Error::other)?;
     Ok(page.events.len() as u64)
 }

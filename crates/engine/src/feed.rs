@@ -72,6 +72,12 @@ impl Engine {
     }
 }
 
+/// The store's part of a reader's cursor: the commits up to it were told whole.
+#[must_use]
+pub fn store_cursor(cursor: &str) -> Cursor {
+    Place::parse(cursor).cursor
+}
+
 impl Subscription {
     /// The next event, as soon as there is one; nothing when the engine stops.
     ///

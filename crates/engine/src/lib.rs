@@ -48,7 +48,7 @@ mod workers;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;
 pub use error::Error;
-pub use feed::{EventFilter, Subscription, Told};
+pub use feed::{EventFilter, Subscription, Told, store_cursor};
 pub use find::{Counts, FindFilter, FindPage};
 pub use lanes::LaneListing;
 pub use metrics::MetricsSnapshot;

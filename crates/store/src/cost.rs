@@ -56,6 +56,17 @@ impl Cost {
         self.rows(1, body.len());
     }
 
+    /// What a committed batch wrote whatever it replaced: records, log entries and events.
+    #[cfg(any(feature = "postgres", feature = "valkey"))]
+    pub(crate) fn written(&mut self, plan: &crate::check::Plan) {
+        let batch = &plan.batch;
+        batch.put.iter().for_each(|record| self.record(&record.key, &record.body));
+        let deleted = batch.delete.iter().zip(&plan.delete_at);
+        deleted.filter(|(_, at)| batch.expect[**at].1.is_some()).for_each(|(key, _)| self.removed(key));
+        batch.append.iter().for_each(|append| self.logged(&append.log, &append.body));
+        batch.events.iter().for_each(|event| self.event(event));
+    }
+
     /// Adds what a group wrote to a handle's counts.
     pub(crate) fn add_to(self, stats: &mut Stats) {
         stats.rows += self.rows;

@@ -36,7 +36,8 @@ pub(super) fn read(plans: &[&Plan], changes: &[Changes], row: &Row) -> Result<An
         } else if let Some(failed) = failed.remove(&number) {
             conflict(plan, failed, now)
         } else {
-            count(plan, changes, &mut cost);
+            cost.written(plan);
+            changes.mends.iter().for_each(|mend| cost.mended(mend));
             Ok(Outcome::Committed { now })
         });
     }
@@ -86,26 +87,4 @@ fn conflict(plan: &Plan, mut failed: Vec<(usize, Met)>, now: u64) -> Result<Outc
         current.push((key.clone(), met.map(|(_, record)| record)));
     }
     Ok(Outcome::Conflict { current, now })
-}
-
-/// Counts what a committed batch wrote beside what the server removed.
-fn count(plan: &Plan, changes: &Changes, cost: &mut Cost) {
-    let batch = &plan.batch;
-    for record in &batch.put {
-        cost.record(&record.key, &record.body);
-    }
-    for (key, at) in batch.delete.iter().zip(&plan.delete_at) {
-        if batch.expect[*at].1.is_some() {
-            cost.removed(key);
-        }
-    }
-    for append in &batch.append {
-        cost.logged(&append.log, &append.body);
-    }
-    for event in &batch.events {
-        cost.event(event);
-    }
-    for mend in &changes.mends {
-        cost.mended(mend);
-    }
 }

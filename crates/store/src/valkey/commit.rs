@@ -186,7 +186,7 @@ fn outcome(batch: &Batch, plan: &Plan, part: Value, now: Millis) -> Option<Done>
     let outcome = match (kind, part.next(), part.next()) {
         (0, Some(Value::Int(rows)), Some(Value::Int(bytes))) => {
             let found = Cost { rows: u64::try_from(rows).ok()?, bytes: u64::try_from(bytes).ok()? };
-            return Some(Ok((Outcome::Committed { now }, cost(batch, plan, found))));
+            return Some(Ok((Outcome::Committed { now }, cost(plan, found))));
         }
         (1, Some(which), Some(value)) => conflict(batch, [which, value].into_iter().chain(part), now)?,
         (2, None, None) => Ok(Outcome::Outside { now }),
@@ -217,21 +217,10 @@ fn conflict(batch: &Batch, mut parts: impl Iterator<Item = Value>, now: Millis) 
 }
 
 /// What a committed batch cost: the script tells what only it can know.
-fn cost(batch: &Batch, plan: &Plan, found: Cost) -> Cost {
+fn cost(plan: &Plan, found: Cost) -> Cost {
     let mut cost = found;
-    for (key, _) in batch.delete.iter().zip(&plan.delete_at).filter(|(_, at)| batch.expect[**at].1.is_some()) {
-        cost.removed(key);
-    }
-    for record in &batch.put {
-        cost.record(&record.key, &record.body);
-    }
-    for append in &batch.append {
-        cost.logged(&append.log, &append.body);
-    }
-    for event in &batch.events {
-        cost.event(event);
-    }
-    for mend in &batch.mend {
+    cost.written(plan);
+    for mend in &plan.batch.mend {
         cost.mended(mend);
     }
     cost
