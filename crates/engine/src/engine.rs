@@ -66,8 +66,9 @@ impl Engine {
     /// Draws the ids for a submit.
     #[must_use]
     pub fn submit_ids(&self, new: &NewExecution) -> SubmitIds {
-        let near = self.shared.board.roomy(&new.namespace, &new.lane);
-        SubmitIds::draw(new, &self.shared.chance, self.shared.time.now(), self.shared.partitions, near.as_deref())
+        let shared = &self.shared;
+        let now = shared.time.now();
+        SubmitIds::draw(new, &shared.chance, now, shared.partitions, || shared.place(&new.namespace, &new.lane, now))
     }
 
     /// Accepts an execution; when this answers, it is durable.

@@ -18,6 +18,7 @@ mod error;
 mod far;
 mod feed;
 mod find;
+mod focus;
 mod gather;
 mod hints;
 mod housekeeping;

@@ -23,6 +23,11 @@ use tokio::sync::mpsc;
 
 /// Batches of one partition on their way at the same time.
 const FLIGHTS_MAX: usize = 2;
+/// As long as a batch is on its way, another one goes out only with this many commands: fewer had better gather.
+const SECOND_COMMANDS_MIN: usize = 16;
+/// How often a loop lets everybody else run before it gathers a batch. An answer wakes a crowd of callers, the first of
+/// which would otherwise travel alone while the others wait for it to land.
+const YIELDS: usize = 2;
 
 type Landing = (Flight, Millis, store::Result<Vec<store::Outcome>>);
 
@@ -82,8 +87,9 @@ impl Partition {
     async fn fly(&mut self) {
         loop {
             let room = self.flights.len() < FLIGHTS_MAX && !self.grounded;
-            let idle = self.calls.is_empty() && self.background.is_empty();
-            if room && !idle {
+            let waiting = self.calls.len() + self.background.len();
+            let least = if self.flights.is_empty() { 1 } else { SECOND_COMMANDS_MIN };
+            if room && waiting >= least {
                 self.launch().await;
                 // The first poll sends the commit, so that it is on its way while the next batch is prepared.
                 while let Some(Some((flight, sent, result))) = self.flights.next().now_or_never() {
@@ -91,7 +97,7 @@ impl Partition {
                 }
                 continue;
             }
-            let ended = idle && self.flights.is_empty() && self.resting.is_empty();
+            let ended = waiting == 0 && self.flights.is_empty() && self.resting.is_empty();
             tokio::select! {
                 biased;
                 Some((flight, sent, result)) = self.flights.next(), if !self.flights.is_empty() => {
@@ -133,6 +139,10 @@ impl Partition {
 
     /// Prepares a batch and sends it off.
     async fn launch(&mut self) {
+        for _ in 0..YIELDS {
+            tokio::task::yield_now().await;
+        }
+        self.sort_in(Vec::new());
         let mut tasks = self.gather();
         let mut wanted: BTreeSet<Key> = tasks.iter().flat_map(|task| task.command.keys(self.id)).collect();
         for round in 0..=limits::NEED_ROUNDS_MAX {

@@ -2,6 +2,7 @@
 
 use crate::board::{Board, Match, PutBack};
 use crate::clock::{Chance, Clock, StoreTime};
+use crate::focus::Focus;
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::options::Options;
@@ -10,7 +11,9 @@ use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
 use crate::waiters::Waiter;
 use crate::{Error, collect, jobs, task};
-use onward_core::{Command, CommandId, Fence, LeaseId, Millis, PartitionId, Rejection, Reply, Span, Unclaim, limits};
+use onward_core::{
+    Command, CommandId, Fence, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Span, Unclaim, limits,
+};
 use onward_store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) chance: Arc<Chance>,
     pub(crate) time: StoreTime,
     pub(crate) board: Board,
+    focus: Focus,
     pub(crate) timers: Timers,
     pub(crate) office: Office,
     pub(crate) metrics: Metrics,
@@ -66,9 +70,10 @@ impl Shared {
             clock: options.clock.clone(),
             chance: options.chance.clone(),
             time: StoreTime::new(options.clock.clone()),
-            options,
             board: Board::default(),
+            focus: Focus::new(options.chance.word()),
             timers: Timers::new(),
+            options,
             office: Office::default(),
             metrics: Metrics::default(),
             ways,
@@ -78,6 +83,18 @@ impl Shared {
             delivered: Notify::new(),
             housework: Notify::new(),
             fed: Notify::new(),
+        }
+    }
+
+    /// The partition for a new execution: near its workers, if some work on its lane and keep up with it.
+    pub(crate) fn place(&self, namespace: &Namespace, lane: &Lane, now: Millis) -> PartitionId {
+        let waiting = |partition: PartitionId| {
+            self.ways.get(usize::from(partition.0)).map_or(0, |way| way.depth.load(Ordering::Relaxed))
+        };
+        let word = self.chance.word();
+        match self.board.roomy(namespace, lane) {
+            Some(near) => self.focus.pick(near.iter().copied(), now, word, waiting),
+            None => self.focus.pick((0..self.partitions).map(PartitionId), now, word, waiting),
         }
     }
 

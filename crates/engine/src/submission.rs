@@ -5,7 +5,7 @@ use onward_core::{
     Class, Command, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, Millis, Namespace, PartitionId, Payload,
     Policy, Share, Submit, TagKey, TagValue, UniqueKey, When,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// What to run.
@@ -89,23 +89,20 @@ pub struct SubmitIds {
 }
 
 impl SubmitIds {
-    /// Draws ids. The partition follows from the key, so that a repeat meets the first submit; without one it is any of
-    /// those near, if there are such.
+    /// Draws ids. The partition follows from the key, so that a repeat meets the first submit; without one it may be any.
     pub(crate) fn draw(
         new: &NewExecution,
         chance: &Chance,
         now: Millis,
         partitions: u16,
-        near: Option<&BTreeSet<PartitionId>>,
+        any: impl FnOnce() -> PartitionId,
     ) -> Self {
         let uuid = uuid_v7(now, chance.id());
         let key = new.unique_key.as_ref().map(UniqueKey::as_str);
         let key = key.or(new.idempotency_key.as_ref().map(IdempotencyKey::as_str));
         let partition = match key {
             Some(key) => PartitionId::of(&[new.namespace.as_str().as_bytes(), key.as_bytes()], partitions),
-            None => near
-                .and_then(|near| near.iter().nth((chance.word() % near.len().max(1) as u64) as usize).copied())
-                .unwrap_or_else(|| PartitionId::of(&[uuid.as_bytes()], partitions)),
+            None => any(),
         };
         Self { command: CommandId(chance.id()), execution: ExecutionId::new(uuid, partition) }
     }

@@ -16,6 +16,13 @@ pub(crate) struct Plan {
     pub(crate) bytes: usize,
 }
 
+impl Plan {
+    /// How much there is to write, in records.
+    pub(crate) fn writes(&self) -> usize {
+        (self.batch.put.len() + self.batch.delete.len()).max(1)
+    }
+}
+
 /// Checks a whole group; one bad batch refuses the call, so that nothing of it is written.
 pub(crate) fn plan_all(group: Vec<Batch>, partitions: u16) -> Result<Vec<Plan>> {
     group.into_iter().map(|batch| plan(batch, partitions)).collect()

@@ -5,11 +5,10 @@ use super::tap::Tap;
 use super::work::{self, PATIENCE};
 use futures_util::future::join;
 use onward_core::limits::PARTITIONS_DEFAULT;
-use onward_core::{Fence, Lane};
+use onward_core::{Fence, Lane, PartitionId};
 use onward_engine::{Engine, Options};
 use onward_store::memory::Memory;
 use onward_store::{Batch, Stats, Store, system_clock};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Lifecycles as batches, and what each command of them wrote.
@@ -48,9 +47,9 @@ impl Written {
 pub(crate) async fn lifecycles(count: usize, lane: &Lane) -> Result<Captured, Error> {
     let engine = Recorder::start().await?;
     let mut captured = Captured { first: engine.register(lane).await?, ..Captured::default() };
-    for _ in 0..count {
+    for partition in partitions().cycle().take(count) {
         let start = engine.stats();
-        engine.engine.submit(work::execution(lane)).await?;
+        work::submit_to(&engine.engine, lane, partition).await?;
         let submitted = engine.stats();
         let claimed = work::one(engine.engine.claim(&work::patient(lane), PATIENCE).await?)?;
         let running = engine.stats();
@@ -68,8 +67,8 @@ pub(crate) async fn lifecycles(count: usize, lane: &Lane) -> Result<Captured, Er
 pub(crate) async fn hand_offs(count: usize, lane: &Lane) -> Result<Captured, Error> {
     let engine = Recorder::start().await?;
     let mut captured = Captured { first: engine.register(lane).await?, ..Captured::default() };
-    for _ in 0..count {
-        let fence = engine.hand_off(lane).await?;
+    for partition in partitions().cycle().take(count) {
+        let fence = engine.hand_off(lane, partition).await?;
         engine.engine.complete(fence, work::result()).await?;
         let batches = engine.take();
         if batches.len() != 2 {
@@ -80,6 +79,11 @@ pub(crate) async fn hand_offs(count: usize, lane: &Lane) -> Result<Captured, Err
     }
     engine.stop().await;
     Ok(captured)
+}
+
+/// All partitions, so that what is written again uses each of them alike.
+fn partitions() -> impl Iterator<Item = PartitionId> + Clone {
+    (0..PARTITIONS_DEFAULT).map(PartitionId)
 }
 
 /// An engine on a store in memory that keeps every batch.
@@ -109,12 +113,10 @@ impl Recorder {
         std::mem::take(&mut *self.batches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs lifecycles until every partition has registered what its first submit registers.
+    /// Runs a lifecycle in every partition, so that each has registered what its first submit registers.
     async fn register(&self, lane: &Lane) -> Result<Vec<Batch>, Error> {
-        let mut seen = BTreeSet::new();
-        while seen.len() < usize::from(PARTITIONS_DEFAULT) {
-            let id = self.engine.submit(work::execution(lane)).await?.id;
-            seen.insert(id.partition());
+        for partition in partitions() {
+            work::submit_to(&self.engine, lane, partition).await?;
             let claimed = work::one(self.engine.claim(&work::patient(lane), PATIENCE).await?)?;
             self.engine.complete(claimed.fence, work::result()).await?;
         }
@@ -122,10 +124,10 @@ impl Recorder {
     }
 
     /// Submits while a worker waits.
-    async fn hand_off(&self, lane: &Lane) -> Result<Fence, Error> {
+    async fn hand_off(&self, lane: &Lane, partition: PartitionId) -> Result<Fence, Error> {
         let wants = work::patient(lane);
         let (claimed, submitted) =
-            join(self.engine.claim(&wants, PATIENCE), self.engine.submit(work::execution(lane))).await;
+            join(self.engine.claim(&wants, PATIENCE), work::submit_to(&self.engine, lane, partition)).await;
         submitted?;
         Ok(work::one(claimed?)?.fence)
     }

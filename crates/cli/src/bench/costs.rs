@@ -4,11 +4,10 @@ use super::measure::{Stopwatch, percentile, sorted};
 use super::report::Report;
 use super::work::{self, PATIENCE};
 use super::{Error, Site, Size, progress};
-use onward_core::{Fence, Lane, Span};
+use onward_core::{Fence, Lane, PartitionId, Span};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, Options};
 use onward_store::Store;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -66,9 +65,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 /// One engine that has seen every partition.
 async fn warm(door: &Door<'_>, lane: &Lane, samples: usize, seen: &mut [Vec<Cost>; 7]) -> Result<(), Error> {
     let engine = Engine::start(door.store.clone(), Options::default()).await?;
-    let mut partitions = BTreeSet::new();
-    while partitions.len() < usize::from(door.store.meta().partitions) {
-        partitions.insert(submit(&engine, lane).await?);
+    for partition in (0..door.store.meta().partitions).map(PartitionId) {
+        work::submit_to(&engine, lane, partition).await?;
         engine.complete(claim(&engine, lane).await?, work::result()).await?;
     }
     for sample in 0..samples {
@@ -99,8 +97,9 @@ async fn cold(door: &Door<'_>, lane: &Lane, seen: &mut [Vec<Cost>; 7]) -> Result
     Ok(())
 }
 
-async fn submit(engine: &Engine, lane: &Lane) -> Result<onward_core::PartitionId, Error> {
-    Ok(engine.submit(work::execution(lane)).await?.id.partition())
+async fn submit(engine: &Engine, lane: &Lane) -> Result<(), Error> {
+    engine.submit(work::execution(lane)).await?;
+    Ok(())
 }
 
 async fn claim(engine: &Engine, lane: &Lane) -> Result<Fence, Error> {

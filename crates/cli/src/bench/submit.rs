@@ -8,7 +8,9 @@ use super::site::Fresh;
 use super::{Error, Site, Size, progress, raw, work};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use onward_core::{Class, Command, CommandId, Lane, Millis, Namespace, PartitionId, Policy, Share, Submit, When};
+use onward_core::{
+    Class, Command, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy, Share, Submit, When,
+};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
 use onward_store::Batch;
@@ -137,12 +139,16 @@ async fn caller(engine: Engine, left: Arc<AtomicUsize>, per_call: usize) -> Tall
     tally
 }
 
+/// Partitions among which the engine spreads the submits of one call.
+const SPREAD: u16 = 4;
+
 /// The same rows, one batch for each partition, one group for each call.
 struct RawSide {
     fresh: Fresh,
     way: Way,
     rows: Vec<Rows>,
     chance: Chance,
+    calls: u16,
 }
 
 impl RawSide {
@@ -150,7 +156,7 @@ impl RawSide {
         let partitions = fresh.store.meta().partitions;
         let rows = (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect();
         let chance = Chance::from_os();
-        let mut side = Self { fresh, way, rows, chance };
+        let mut side = Self { fresh, way, rows, chance, calls: 0 };
         // Every partition's first submit also registers its class. As long as one has not, two calls at once could
         // both expect to be the first, and the second would conflict.
         let (mut calls, mut registered) = (0, BTreeSet::new());
@@ -167,10 +173,14 @@ impl RawSide {
     fn group(&mut self) -> Result<Vec<Batch>, Error> {
         let (lane, now) = (work::name("bench"), SystemClock.now());
         let mut by_partition: BTreeMap<u16, Vec<(Command, Millis)>> = BTreeMap::new();
-        for _ in 0..self.way.per_call {
-            let submit = submit(&self.chance, &lane, now, When::Now, self.rows.len() as u16);
-            by_partition.entry(submit.id.partition().0).or_default().push((Command::Submit(Box::new(submit)), now));
+        let partitions = self.rows.len() as u16;
+        for n in (0..SPREAD).cycle().take(self.way.per_call) {
+            let mut submit = submit(&self.chance, &lane, now, When::Now, partitions);
+            let partition = PartitionId((self.calls + n * partitions / SPREAD) % partitions);
+            submit.id = ExecutionId::new(submit.id.uuid(), partition);
+            by_partition.entry(partition.0).or_default().push((Command::Submit(Box::new(submit)), now));
         }
+        self.calls = (self.calls + 1) % partitions;
         by_partition
             .into_iter()
             .map(|(partition, commands)| self.rows[usize::from(partition)].batch(&self.chance, &commands))

@@ -3,7 +3,7 @@
 use super::Error;
 use onward_core::{Class, ExecutionId, Lane, Millis, Namespace, PartitionId, Payload, Span, limits};
 use onward_engine::clock::Chance;
-use onward_engine::{NewExecution, Wants};
+use onward_engine::{Engine, NewExecution, SubmitIds, Wants};
 use uuid::Uuid;
 
 /// How long a claim waits for work that must be there; only a failure takes that long.
@@ -67,6 +67,15 @@ pub(crate) fn id(chance: &Chance, created: Millis, partitions: u16) -> Execution
     let time = u128::from(created.0 & 0xffff_ffff_ffff) << 80;
     let uuid = Uuid::from_u128(time | 0x7000_8000_0000_0000_0000 | random);
     ExecutionId::new(uuid, PartitionId::of(&[uuid.as_bytes()], partitions))
+}
+
+/// Submits to one partition; by itself an engine chooses a few and changes them with time.
+pub(crate) async fn submit_to(engine: &Engine, lane: &Lane, partition: PartitionId) -> Result<(), Error> {
+    let new = execution(lane);
+    let ids = engine.submit_ids(&new);
+    let execution = ExecutionId::new(ids.execution.uuid(), partition);
+    engine.submit_with(SubmitIds { execution, ..ids }, new).await?;
+    Ok(())
 }
 
 /// Exactly one execution, or the reason why there is none.

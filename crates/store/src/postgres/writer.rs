@@ -19,8 +19,8 @@ use tokio::sync::{mpsc, oneshot};
 
 /// How many connections write.
 pub(super) const WRITERS: usize = 2;
-/// As long as a call is on its way, another one goes out only for this many batches: fewer had better gather.
-const SECOND_BATCHES_MIN: usize = 16;
+/// As long as a call is on its way, another one goes out only for this many records: fewer had better gather.
+const SECOND_WRITES_MIN: usize = 12;
 /// The most batches in one call, so that the first of them does not wait for a crowd.
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
@@ -80,7 +80,7 @@ pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Req
             queue.take(request, &mut requests);
         }
         while let Some(link) = idle.pop() {
-            let least = if flights.is_empty() { 1 } else { SECOND_BATCHES_MIN };
+            let least = if flights.is_empty() { 1 } else { SECOND_WRITES_MIN };
             let Some(group) = queue.gather(least) else {
                 idle.push(link);
                 break;
@@ -128,9 +128,10 @@ impl Queue {
     /// Takes from each caller, first come first served, as many batches as can go out together, if there are enough.
     /// Those of one partition keep their order, and so do those of one caller.
     fn gather(&mut self, least: usize) -> Option<Group> {
-        let waiting: usize =
-            self.callers.values().filter(|waiting| waiting.aloft == 0).map(|one| one.plans.len()).sum();
-        if waiting < least {
+        let free = |plan: &&Plan| !self.aloft.contains(&plan.batch.partition);
+        let callers = self.callers.values().filter(|waiting| waiting.aloft == 0);
+        let writes = callers.flat_map(|waiting| waiting.plans.iter().take_while(free)).map(Plan::writes);
+        if writes.sum::<usize>() < least {
             return None;
         }
         let (mut group, mut passed) = (Group::default(), self.aloft.clone());

@@ -22,8 +22,8 @@ pub(super) const WAITING_MAX: usize = 1024;
 /// server takes them in the order in which they were sent; one that overtakes another after a failure meets versions that
 /// it does not expect, and is refused.
 const CALLS_MAX: usize = 3;
-/// As long as a call is on its way, another one goes out only for this many batches: fewer had better gather.
-const SECOND_BATCHES_MIN: usize = 12;
+/// As long as a call is on its way, another one goes out only for this many records: fewer had better gather.
+const SECOND_WRITES_MIN: usize = 12;
 /// The most batches in one call, so that the server serves others between.
 const CALL_BATCHES_MAX: usize = 256;
 /// The bytes after which a call takes no further batch.
@@ -44,6 +44,7 @@ pub(super) struct Request {
 struct Waiting {
     requests: VecDeque<Request>,
     batches: usize,
+    writes: usize,
 }
 
 impl Waiting {
@@ -53,6 +54,7 @@ impl Waiting {
 
     fn add(&mut self, request: Request) {
         self.batches += request.plans.len();
+        self.writes += writes(&request);
         self.requests.push_back(request);
     }
 
@@ -64,6 +66,7 @@ impl Waiting {
             && let Some(request) = self.requests.pop_front()
         {
             batches += request.plans.len();
+            self.writes -= writes(&request);
             bytes += request.plans.iter().map(weight).sum::<usize>();
             group.push(request);
         }
@@ -100,8 +103,8 @@ impl Committer {
             {
                 waiting.add(request);
             }
-            let least = if calls.is_empty() { 1 } else { SECOND_BATCHES_MIN };
-            if calls.len() < CALLS_MAX && waiting.batches >= least {
+            let least = if calls.is_empty() { 1 } else { SECOND_WRITES_MIN };
+            if calls.len() < CALLS_MAX && waiting.writes >= least {
                 let mut call = Box::pin(self.group(waiting.take()));
                 // The first poll sends it.
                 if call.as_mut().now_or_never().is_none() {
@@ -242,6 +245,10 @@ impl Committer {
         self.shared.count(group);
         done.into_iter().map(|done| done.map(|(outcome, _)| outcome)).collect()
     }
+}
+
+fn writes(request: &Request) -> usize {
+    request.plans.iter().map(Plan::writes).sum()
 }
 
 /// How many batches from the first on make one call.
