@@ -6,12 +6,13 @@ use crate::cost::lacking;
 use crate::{Entry, Key, Mend, Millis, Place, Record, Version};
 use std::collections::HashMap;
 use std::mem;
+use std::sync::Arc;
 
 /// How many records are remembered before those that were not asked for since are forgotten.
 const GENERATION_MAX: usize = 16_384;
 
 /// The places of a record in one version.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) version: Version,
     pub(crate) entries: Vec<Entry>,
@@ -21,15 +22,15 @@ pub(crate) struct Known {
 /// The places of the records that were read or written last.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    young: HashMap<Key, Known>,
-    old: HashMap<Key, Known>,
+    young: HashMap<Key, Arc<Known>>,
+    old: HashMap<Key, Arc<Known>>,
 }
 
 impl Places {
     /// Takes note of a record as it is in its version.
     pub(crate) fn learn(&mut self, record: &Record) {
         let known = Known { version: record.version, entries: record.entries.clone(), due: record.due };
-        self.insert(record.key.clone(), known);
+        self.insert(record.key.clone(), Arc::new(known));
     }
 
     /// Drops what is known of a record that is gone.
@@ -39,7 +40,7 @@ impl Places {
     }
 
     /// The places of a record in this version, if they are known. Those that were asked for are remembered for longer.
-    pub(crate) fn find(&mut self, key: &Key, version: Version) -> Option<Known> {
+    pub(crate) fn find(&mut self, key: &Key, version: Version) -> Option<Arc<Known>> {
         if let Some(known) = self.old.remove(key) {
             // What was learned later is in the younger half.
             if !self.young.contains_key(key) {
@@ -49,9 +50,10 @@ impl Places {
         self.young.get(key).filter(|known| known.version == version).cloned()
     }
 
-    fn insert(&mut self, key: Key, known: Known) {
+    fn insert(&mut self, key: Key, known: Arc<Known>) {
         if self.young.len() >= GENERATION_MAX {
-            self.old = mem::take(&mut self.young);
+            mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
         }
         self.young.insert(key, known);
     }
@@ -99,12 +101,12 @@ mod tests {
         let mut places = Places::default();
         places.learn(&old);
         let known = places.find(&old.key, Version(1));
-        let changed = changes(&old.key, known.as_ref(), Some(&new));
+        let changed = changes(&old.key, known.as_deref(), Some(&new));
         assert_eq!(told(&changed), ["-b 2", "-c 3", "+b 3", "+d 3", "-due 5", "+due 6"]);
-        let gone = changes(&old.key, known.as_ref(), None);
+        let gone = changes(&old.key, known.as_deref(), None);
         assert_eq!(told(&gone), ["-a 1", "-b 2", "-c 3", "-due 5"]);
         assert_eq!(told(&changes(&new.key, None, Some(&new))), ["+a 1", "+b 3", "+d 3", "+due 6"]);
-        assert_eq!(told(&changes(&old.key, known.as_ref(), Some(&old))), [""; 0]);
+        assert_eq!(told(&changes(&old.key, known.as_deref(), Some(&old))), [""; 0]);
     }
 
     #[test]

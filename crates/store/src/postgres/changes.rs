@@ -8,6 +8,7 @@ use crate::check::Plan;
 use crate::known::{self, Known};
 use crate::{Key, Mend, Result, Version};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// What one batch changes.
@@ -20,7 +21,7 @@ pub(super) struct Changes {
 }
 
 /// What is known of the records that a group replaces.
-type Before<'a> = HashMap<&'a str, Known>;
+type Before<'a> = HashMap<&'a str, Arc<Known>>;
 
 /// The changes of each batch. What this process has neither read nor written lately is read first.
 pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<Vec<Changes>> {
@@ -38,7 +39,7 @@ pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<
     for row in &rows {
         let version: Uuid = column(row, 1)?;
         let (entries, due) = value::places_from_text(column(row, 2)?)?;
-        before.insert(column(row, 0)?, Known { version: Version(version.as_u128()), entries, due });
+        before.insert(column(row, 0)?, Arc::new(Known { version: Version(version.as_u128()), entries, due }));
     }
     Ok(plans.iter().map(|plan| change(plan, &before)).collect())
 }
@@ -58,7 +59,7 @@ fn change(plan: &Plan, before: &Before<'_>) -> Changes {
     let puts = batch.put.iter().map(Some).zip(&plan.put_at);
     for (new, at) in puts.chain(plan.delete_at.iter().map(|at| (None, at))) {
         let (key, version) = &batch.expect[*at];
-        let was = before.get(key.as_str()).filter(|was| Some(was.version) == *version);
+        let was = before.get(key.as_str()).map(|was| &**was).filter(|was| Some(was.version) == *version);
         if version.is_some() && was.is_none() {
             changes.unknown.insert(*at);
         }

@@ -36,12 +36,13 @@ CREATE TABLE logs(
 -- partition grow in the order of its commits; what was rolled back leaves holes.
 CREATE SEQUENCE positions;
 
+-- The events of a commit stay on their page as they are: to press them together costs more than it saves.
 CREATE TABLE feed(
   position bigint NOT NULL,
   partition int NOT NULL,
   body bytea NOT NULL,
   PRIMARY KEY (partition, position)
-) WITH (autovacuum_vacuum_scale_factor = 0.05);
+) WITH (autovacuum_vacuum_scale_factor = 0.05, toast_tuple_target = 8160);
 
 -- Up to where a partition's events were trimmed or its positions raised; a reader from below misses something.
 CREATE TABLE cuts(partition int PRIMARY KEY, through bigint NOT NULL);

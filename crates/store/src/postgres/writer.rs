@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 /// How many connections write.
 pub(super) const WRITERS: usize = 2;
 /// As long as a call is on its way, another one goes out only for this many records: fewer had better gather.
-const SECOND_WRITES_MIN: usize = 12;
+const SECOND_WRITES_MIN: usize = 16;
 /// The most batches in one call, so that the first of them does not wait for a crowd.
 const GROUP_BATCHES_MAX: usize = 256;
 /// The most payload bytes after which a call takes no further batch.
