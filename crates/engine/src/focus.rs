@@ -4,11 +4,16 @@
 //! Which few changes with time, so that work spreads evenly, and each process starts elsewhere, so that processes do not
 //! meet.
 
+use crate::shared::Shared;
 use onward_core::{Millis, PartitionId, Span, limits};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Partitions that get new work at the same time, if there are more: while the batches of some are made durable, those
-/// of others gather.
-const AT_A_TIME: u64 = 4;
+/// The most partitions that get new work at the same time: while the batches of some are made durable, those of others
+/// gather.
+const AT_A_TIME_MAX: u64 = 4;
+/// Commands under way for each of them; with fewer, one partition less makes larger batches.
+const FILLING: u64 = 16;
 /// How long the same ones get it.
 const TURN: Span = Span::seconds(1);
 /// Commands that wait for a partition: with a whole batch of them, new work goes to the next.
@@ -18,12 +23,44 @@ const CROWD: usize = limits::BATCH_COMMANDS_MAX;
 #[derive(Debug)]
 pub(crate) struct Focus {
     start: u64,
+    /// Commands that wait for a batch or are on their way in one.
+    under_way: AtomicUsize,
+}
+
+/// Commands on their way; they have landed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Aloft {
+    shared: Arc<Shared>,
+    commands: usize,
+}
+
+impl Aloft {
+    pub(crate) fn new(shared: Arc<Shared>, commands: usize) -> Self {
+        shared.focus.began(commands);
+        Self { shared, commands }
+    }
+}
+
+impl Drop for Aloft {
+    fn drop(&mut self) {
+        self.shared.focus.ended(self.commands);
+    }
 }
 
 impl Focus {
     /// Starts at a random place.
     pub(crate) fn new(start: u64) -> Self {
-        Self { start }
+        Self { start, under_way: AtomicUsize::new(0) }
+    }
+
+    /// So many more commands are under way.
+    pub(crate) fn began(&self, commands: usize) {
+        self.under_way.fetch_add(commands, Ordering::Relaxed);
+    }
+
+    /// So many no longer are.
+    pub(crate) fn ended(&self, commands: usize) {
+        self.under_way.fetch_sub(commands, Ordering::Relaxed);
     }
 
     /// The partition among these, of which there is at least one, for one more piece of work; `word` is chance, and
@@ -36,7 +73,8 @@ impl Focus {
         waiting: impl Fn(PartitionId) -> usize,
     ) -> PartitionId {
         let count = (among.len() as u64).max(1);
-        let few = AT_A_TIME.min(count);
+        let busy = self.under_way.load(Ordering::Relaxed) as u64;
+        let few = (busy / FILLING + 1).min(AT_A_TIME_MAX).min(count);
         // Far apart from each other, since neighbours may share a server.
         let apart = (word % few) * count / few;
         let first = (self.start % count + now.0 / TURN.0 + apart) % count;
@@ -49,15 +87,16 @@ impl Focus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// How often each of some partitions is picked.
+    /// How often each of some partitions is picked by a busy process.
     fn picks(among: &[u16], until: u64, waiting: impl Fn(PartitionId) -> usize + Copy) -> BTreeMap<u16, u32> {
-        let mut picked = BTreeMap::new();
+        let (mut picked, focus) = (BTreeMap::new(), Focus::new(7));
+        focus.began(1_000);
         for now in (0..until).step_by(100) {
             for word in 0..12 {
                 let among = among.iter().copied().map(PartitionId);
-                *picked.entry(Focus::new(7).pick(among, Millis(now), word, waiting).0).or_default() += 1;
+                *picked.entry(focus.pick(among, Millis(now), word, waiting).0).or_default() += 1;
             }
         }
         picked
@@ -76,6 +115,23 @@ mod tests {
         assert_eq!(picked(&all(64), |_| 0), [7, 23, 39, 55]);
         assert_eq!(picked(&[3, 9, 11], |_| 0), [3, 9, 11]);
         assert_eq!(picked(&all(1), |_| 0), [0]);
+    }
+
+    #[test]
+    fn the_busier_a_process_the_more_partitions_it_fills() {
+        let focus = Focus::new(7);
+        let picked = |busy| {
+            focus.began(busy);
+            let pick = |word| focus.pick((0..64).map(PartitionId), Millis(0), word, |_| 0).0;
+            let picked: BTreeSet<u16> = (0..12).map(pick).collect();
+            focus.ended(busy);
+            picked.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(picked(0), [7]);
+        assert_eq!(picked(15), [7]);
+        assert_eq!(picked(16), [7, 39]);
+        assert_eq!(picked(40), [7, 28, 49]);
+        assert_eq!(picked(4_000), [7, 23, 39, 55]);
     }
 
     #[test]

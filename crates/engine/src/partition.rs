@@ -6,6 +6,7 @@
 use crate::batch::{self, Applied, Flight, Prepared, Step};
 use crate::binding;
 use crate::cache::Cache;
+use crate::focus::Aloft;
 use crate::shared::Shared;
 use crate::task::{Answer, Parcel, Task};
 use crate::{Error, gather, hints};
@@ -134,6 +135,7 @@ impl Partition {
     fn gather(&mut self) -> Vec<Task> {
         let tasks = gather::gather(&mut self.calls, &mut self.background, self.shared.partitions);
         self.depth.fetch_sub(tasks.len(), Ordering::Relaxed);
+        self.shared.focus.ended(tasks.len());
         tasks
     }
 
@@ -185,8 +187,10 @@ impl Partition {
         self.aloft.push_back((flight.id, flight.changes.iter().map(|change| change.key.clone()).collect()));
         let store = self.shared.store.clone();
         let sent = self.shared.time.local();
+        let aloft = Aloft::new(self.shared.clone(), flight.steps.len());
         self.flights.push_back(Box::pin(async move {
             let result = store.commit(vec![batch]).await;
+            drop(aloft);
             (flight, sent, result)
         }));
     }
@@ -318,6 +322,7 @@ impl Partition {
     /// Puts tasks back at the head of the line, in their order.
     fn run_again(&mut self, tasks: Vec<Task>) {
         self.depth.fetch_add(tasks.len(), Ordering::Relaxed);
+        self.shared.focus.began(tasks.len());
         for task in tasks.into_iter().rev() {
             self.line(&task).push_front(task);
         }

@@ -29,7 +29,8 @@ pub(crate) struct Shared {
     pub(crate) chance: Arc<Chance>,
     pub(crate) time: StoreTime,
     pub(crate) board: Board,
-    focus: Focus,
+    /// Where new work goes.
+    pub(crate) focus: Focus,
     pub(crate) timers: Timers,
     pub(crate) office: Office,
     pub(crate) metrics: Metrics,
@@ -119,6 +120,7 @@ impl Shared {
             Err(error) => return Err(Box::new(Refused { task, error })),
         };
         way.depth.fetch_add(1, Ordering::Relaxed);
+        self.focus.began(1);
         let ended = |task| Box::new(Refused { task, error: Error::ShuttingDown });
         way.sender
             .send(vec![task])
@@ -142,6 +144,7 @@ impl Shared {
         for (partition, tasks) in posts {
             if let Some(way) = self.ways.get(usize::from(partition.0)) {
                 way.depth.fetch_add(tasks.len(), Ordering::Relaxed);
+                self.focus.began(tasks.len());
                 // A loop that has ended drops the tickets, which leaves their answers open.
                 let _ = way.sender.send(tasks);
             }
