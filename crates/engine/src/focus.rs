@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// gather.
 const AT_A_TIME_MAX: u64 = 4;
 /// Commands under way for each of them; with fewer, one partition less makes larger batches.
-const FILLING: u64 = 16;
+const FILLING: u64 = 32;
 /// How long the same ones get it.
 const TURN: Span = Span::seconds(1);
 /// Commands that wait for a partition: with a whole batch of them, new work goes to the next.
@@ -128,9 +128,9 @@ mod tests {
             picked.into_iter().collect::<Vec<_>>()
         };
         assert_eq!(picked(0), [7]);
-        assert_eq!(picked(15), [7]);
-        assert_eq!(picked(16), [7, 39]);
-        assert_eq!(picked(40), [7, 28, 49]);
+        assert_eq!(picked(31), [7]);
+        assert_eq!(picked(32), [7, 39]);
+        assert_eq!(picked(70), [7, 28, 49]);
         assert_eq!(picked(4_000), [7, 23, 39, 55]);
     }
 
