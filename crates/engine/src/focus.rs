@@ -53,12 +53,12 @@ impl Focus {
         Self { start, under_way: AtomicUsize::new(0) }
     }
 
-    /// So many more commands are under way.
+    /// So many more commands wait or were sent off.
     pub(crate) fn began(&self, commands: usize) {
         self.under_way.fetch_add(commands, Ordering::Relaxed);
     }
 
-    /// So many no longer are.
+    /// So many were sent off or have landed.
     pub(crate) fn ended(&self, commands: usize) {
         self.under_way.fetch_sub(commands, Ordering::Relaxed);
     }
