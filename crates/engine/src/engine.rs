@@ -1,5 +1,6 @@
 //! The engine as its users see it: start, submit, claim, look, stop.
 
+use crate::focus::Aloft;
 use crate::partition::Partition;
 use crate::shared::{Shared, Way};
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
@@ -98,11 +99,14 @@ impl Engine {
             let why = format!("at most {max} executions fit one call, {} were given", many.len());
             return Err(Rejection::InvalidArgument { field: "executions", why }.into());
         }
+        let ahead = Aloft::new(self.shared.clone(), many.len());
         let commands = many.into_iter().map(|new| {
             let ids = self.submit_ids(&new);
             (ids.execution.partition(), new.submit(ids))
         });
-        let answers = self.call_many(commands.collect()).await;
+        let commands = commands.collect();
+        drop(ahead);
+        let answers = self.call_many(commands).await;
         Ok(answers.into_iter().map(|answer| answer.and_then(submitted)).collect())
     }
 

@@ -1,8 +1,7 @@
 //! Which partitions new work goes to: a few at a time, so that many commands share a batch, and all in their turn.
 //!
 //! A batch of many commands costs less than many batches of one: one write to the feed, one check of the clock, one answer.
-//! Which few changes with time, so that work spreads evenly, and each process starts elsewhere, so that processes do not
-//! meet.
+//! Which few changes with time, by chance, so that work spreads evenly and processes that meet soon part.
 
 use crate::shared::Shared;
 use onward_core::{Millis, PartitionId, Span, limits};
@@ -75,35 +74,28 @@ impl Focus {
         let count = (among.len() as u64).max(1);
         let busy = self.under_way.load(Ordering::Relaxed) as u64;
         let few = (busy / FILLING + 1).min(AT_A_TIME_MAX).min(count);
+        let turn = (now.0 / TURN.0).to_be_bytes();
+        let all = u16::try_from(count).unwrap_or(u16::MAX);
+        let drawn = u64::from(PartitionId::of(&[&self.start.to_be_bytes(), &turn], all).0);
         // Far apart from each other, since neighbours may share a server.
-        let apart = (word % few) * count / few;
-        let first = (self.start % count + now.0 / TURN.0 + apart) % count;
-        let mut from_first = among.cycle().skip(usize::try_from(first).unwrap_or(0)).take(count.div_ceil(few) as usize);
-        let preferred = from_first.clone().next().unwrap_or(PartitionId(0));
-        from_first.find(|&partition| waiting(partition) < CROWD).unwrap_or(preferred)
+        let first = (drawn + (word % few) * count / few) % count;
+        let mut from_first = among.clone().cycle().skip(usize::try_from(first).unwrap_or(0)).take(among.len());
+        let roomy = from_first.find(|&partition| waiting(partition) < CROWD);
+        roomy.or_else(|| among.min_by_key(|&partition| waiting(partition))).unwrap_or(PartitionId(0))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
-    /// How often each of some partitions is picked by a busy process.
-    fn picks(among: &[u16], until: u64, waiting: impl Fn(PartitionId) -> usize + Copy) -> BTreeMap<u16, u32> {
-        let (mut picked, focus) = (BTreeMap::new(), Focus::new(7));
-        focus.began(1_000);
-        for now in (0..until).step_by(100) {
-            for word in 0..12 {
-                let among = among.iter().copied().map(PartitionId);
-                *picked.entry(focus.pick(among, Millis(now), word, waiting).0).or_default() += 1;
-            }
-        }
-        picked
-    }
-
+    /// Which of some partitions a busy process picks in one turn.
     fn picked(among: &[u16], waiting: impl Fn(PartitionId) -> usize + Copy) -> Vec<u16> {
-        picks(among, TURN.0, waiting).into_keys().collect()
+        let focus = Focus::new(7);
+        focus.began(1_000);
+        let pick = |word| focus.pick(among.iter().copied().map(PartitionId), Millis(0), word, waiting).0;
+        (0..12).map(pick).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn all(count: u16) -> Vec<u16> {
@@ -112,7 +104,9 @@ mod tests {
 
     #[test]
     fn new_work_goes_to_few_partitions_that_lie_apart() {
-        assert_eq!(picked(&all(64), |_| 0), [7, 23, 39, 55]);
+        let four = picked(&all(64), |_| 0);
+        assert_eq!(four.len(), 4);
+        assert!(four.windows(2).all(|pair| pair[1] - pair[0] == 16), "{four:?}");
         assert_eq!(picked(&[3, 9, 11], |_| 0), [3, 9, 11]);
         assert_eq!(picked(&all(1), |_| 0), [0]);
     }
@@ -120,33 +114,33 @@ mod tests {
     #[test]
     fn the_busier_a_process_the_more_partitions_it_fills() {
         let focus = Focus::new(7);
-        let picked = |busy| {
+        for (busy, few) in [(0, 1), (31, 1), (32, 2), (70, 3), (4_000, 4)] {
             focus.began(busy);
             let pick = |word| focus.pick((0..64).map(PartitionId), Millis(0), word, |_| 0).0;
-            let picked: BTreeSet<u16> = (0..12).map(pick).collect();
+            assert_eq!((0..12).map(pick).collect::<BTreeSet<_>>().len(), few, "with {busy} under way");
             focus.ended(busy);
-            picked.into_iter().collect::<Vec<_>>()
-        };
-        assert_eq!(picked(0), [7]);
-        assert_eq!(picked(31), [7]);
-        assert_eq!(picked(32), [7, 39]);
-        assert_eq!(picked(70), [7, 28, 49]);
-        assert_eq!(picked(4_000), [7, 23, 39, 55]);
-    }
-
-    #[test]
-    fn in_time_every_partition_gets_its_share() {
-        for count in [2, 5, 12, 64] {
-            let picked = picks(&all(count), u64::from(count) * TURN.0, |_| 0);
-            assert_eq!(picked.len(), usize::from(count));
-            assert_eq!(picked.values().min(), picked.values().max(), "of {count}: {picked:?}");
         }
     }
 
     #[test]
-    fn a_crowded_partition_passes_work_on_to_those_behind_it() {
-        let crowded = |partition: PartitionId| if partition.0 < 20 { CROWD } else { CROWD - 1 };
-        assert_eq!(picked(&all(64), crowded), [20, 23, 39, 55]);
-        assert_eq!(picked(&all(64), |_| CROWD), [7, 23, 39, 55], "all are crowded alike");
+    fn in_time_every_partition_gets_its_share_however_regularly_work_comes() {
+        for every in [TURN.0, 60 * TURN.0, 3_600 * TURN.0, 86_400 * TURN.0] {
+            let (focus, mut picked) = (Focus::new(7), [0_u32; 64]);
+            for n in 0..64 * 200 {
+                let partition = focus.pick((0..64).map(PartitionId), Millis(n * every), n, |_| 0);
+                picked[usize::from(partition.0)] += 1;
+            }
+            assert!(picked.iter().all(|count| (120..=280).contains(count)), "every {every} ms: {picked:?}");
+        }
+    }
+
+    #[test]
+    fn a_crowded_partition_passes_work_on() {
+        let first = picked(&all(64), |_| 0)[0];
+        let crowded = |partition: PartitionId| if partition.0 == first { CROWD } else { CROWD - 1 };
+        let passed = picked(&all(64), crowded);
+        assert!(!passed.contains(&first) && passed.contains(&(first + 1)), "{first}: {passed:?}");
+        let least = |partition: PartitionId| if partition.0 == 5 { CROWD } else { CROWD + 1 };
+        assert_eq!(picked(&all(64), least), [5], "all are crowded, one less than the others");
     }
 }

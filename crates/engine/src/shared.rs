@@ -87,7 +87,8 @@ impl Shared {
         }
     }
 
-    /// The partition for a new execution: near its workers, if some work on its lane and keep up with it.
+    /// The partition for a new execution: near its workers, if some work on its lane and keep up with it. Which partitions
+    /// are near the workers of other processes nobody here knows, so that work for them goes to all alike.
     pub(crate) fn place(&self, namespace: &Namespace, lane: &Lane, now: Millis) -> PartitionId {
         let waiting = |partition: PartitionId| {
             self.ways.get(usize::from(partition.0)).map_or(0, |way| way.depth.load(Ordering::Relaxed))
@@ -95,7 +96,10 @@ impl Shared {
         let word = self.chance.word();
         match self.board.roomy(namespace, lane) {
             Some(near) => self.focus.pick(near.iter().copied(), now, word, waiting),
-            None => self.focus.pick((0..self.partitions).map(PartitionId), now, word, waiting),
+            None if *self.homes.borrow() == Homes::Everywhere => {
+                self.focus.pick((0..self.partitions).map(PartitionId), now, word, waiting)
+            }
+            None => PartitionId(u16::try_from(word % u64::from(self.partitions.max(1))).unwrap_or(0)),
         }
     }
 

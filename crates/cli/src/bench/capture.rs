@@ -115,11 +115,7 @@ impl Recorder {
 
     /// Runs a lifecycle in every partition, so that each has registered what its first submit registers.
     async fn register(&self, lane: &Lane) -> Result<Vec<Batch>, Error> {
-        for partition in partitions() {
-            work::submit_to(&self.engine, lane, partition).await?;
-            let claimed = work::one(self.engine.claim(&work::patient(lane), PATIENCE).await?)?;
-            self.engine.complete(claimed.fence, work::result()).await?;
-        }
+        work::visit(&self.engine, lane).await?;
         Ok(self.take())
     }
 

@@ -4,7 +4,7 @@ use super::measure::{Stopwatch, percentile, sorted};
 use super::report::Report;
 use super::work::{self, PATIENCE};
 use super::{Error, Site, Size, progress};
-use onward_core::{Fence, Lane, PartitionId, Span};
+use onward_core::{Fence, Lane, Span};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, Options};
 use onward_store::Store;
@@ -65,10 +65,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 /// One engine that has seen every partition.
 async fn warm(door: &Door<'_>, lane: &Lane, samples: usize, seen: &mut [Vec<Cost>; 7]) -> Result<(), Error> {
     let engine = Engine::start(door.store.clone(), Options::default()).await?;
-    for partition in (0..door.store.meta().partitions).map(PartitionId) {
-        work::submit_to(&engine, lane, partition).await?;
-        engine.complete(claim(&engine, lane).await?, work::result()).await?;
-    }
+    work::visit(&engine, lane).await?;
     for sample in 0..samples {
         door.calm(CALM).await?;
         let new = work::name(&format!("lane-{sample}"));

@@ -39,6 +39,7 @@ struct Run {
 impl HandedSide {
     pub(crate) async fn start(fresh: Fresh, lane: &Lane, callers: usize, warm_up: usize) -> Result<Self, Error> {
         let engine = Engine::start(fresh.store.clone(), Options::default()).await?;
+        work::visit(&engine, lane).await?;
         let mut side = Self { engine, fresh, lane: lane.clone(), callers };
         side.run(warm_up).await?;
         Ok(side)

@@ -54,9 +54,7 @@ struct Samples {
 async fn take(engine: &Fresh, raw: &Fresh, captured: &Captured, lane: &Lane) -> Result<Samples, Error> {
     let running = Engine::start(engine.store.clone(), Options::default()).await?;
     raw::commit(&*raw.store, captured.first.clone()).await?;
-    for _ in 0..captured.first.len() {
-        on_engine(&running, lane).await?;
-    }
+    work::visit(&running, lane).await?;
     let before = running.metrics().hand_offs;
     let mut samples = Samples { engine: Vec::new(), raw: Vec::new(), handed_off: 0 };
     for (at, lifecycle) in captured.lifecycles.iter().enumerate() {

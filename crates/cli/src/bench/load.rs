@@ -36,6 +36,7 @@ impl EngineSide {
         options: Options,
     ) -> Result<Self, Error> {
         let engine = Engine::start(fresh.store.clone(), options).await?;
+        work::visit(&engine, lane).await?;
         let mut side = Self { engine, fresh, lane: lane.clone(), callers };
         side.run(warm_up).await?;
         Ok(side)

@@ -1,4 +1,4 @@
-//! Submits in calls of 1,000 and one by one, against the same rows committed as the same groups.
+//! Submits in calls of 1,000 and one by one, against the same records committed in one group for each call.
 
 use super::measure::{Meter, Tally};
 use super::report::Report;

@@ -78,6 +78,16 @@ pub(crate) async fn submit_to(engine: &Engine, lane: &Lane, partition: Partition
     Ok(())
 }
 
+/// Runs a lifecycle in every partition, so that none is met for the first time when it is measured.
+pub(crate) async fn visit(engine: &Engine, lane: &Lane) -> Result<(), Error> {
+    for partition in (0..engine.store().meta().partitions).map(PartitionId) {
+        submit_to(engine, lane, partition).await?;
+        let claimed = one(engine.claim(&patient(lane), PATIENCE).await?)?;
+        engine.complete(claimed.fence, result()).await?;
+    }
+    Ok(())
+}
+
 /// Exactly one execution, or the reason why there is none.
 pub(crate) fn one<T>(claimed: Vec<T>) -> Result<T, Error> {
     claimed.into_iter().next().ok_or_else(|| Error::Broken("a claim got no work although some was ready".to_owned()))

@@ -36,7 +36,8 @@ CREATE TABLE logs(
 -- partition grow in the order of its commits; what was rolled back leaves holes.
 CREATE SEQUENCE positions;
 
--- The events of a commit stay on their page as they are: to press them together costs more than it saves.
+-- The events of a commit stay on their page as they are, as long as they fit it: to press them together costs more than it
+-- saves.
 CREATE TABLE feed(
   position bigint NOT NULL,
   partition int NOT NULL,
