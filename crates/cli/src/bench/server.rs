@@ -9,6 +9,8 @@ pub(crate) const SCHEMA: &str = "schema";
 /// The parameter of an address that keeps stores on one Valkey apart.
 pub(crate) const PREFIX: &str = "prefix";
 
+/// Memory for what is written in a few seconds, as a server with work to do is given; the server's own default is for none.
+const ROOMY: &str = "shared_buffers=512MB";
 /// Queries in a second that an idle engine may ask Postgres.
 const POSTGRES_IDLE_MAX: f64 = 3.0;
 /// Operations in a second that it may ask Valkey.
@@ -28,7 +30,7 @@ impl Server {
     /// Starts the server that a word names; nothing when it names none.
     pub(crate) fn named(word: &str) -> Option<Result<Self, Error>> {
         let started = match word {
-            "postgres:" => Postgres::start(&[]).map(Self::Postgres),
+            "postgres:" => Postgres::start(&[ROOMY]).map(Self::Postgres),
             "valkey:" => valkey::Server::start(Kind::Valkey, &[]).map(Self::Valkey),
             "redis:" => valkey::Server::start(Kind::Redis, &[]).map(Self::Valkey),
             "cluster:" => Cluster::start(Kind::Valkey, &[]).map(Self::Cluster),

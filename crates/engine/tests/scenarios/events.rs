@@ -1,6 +1,6 @@
 //! Events: a reader that dies again and again sees each one once, in order; old ones go, and so does ended work.
 
-use crate::kit::{PARTITIONS, World, eventually, start, submit, work};
+use crate::kit::{PARTITIONS, World, eventually, start, submit, submit_to, work};
 use onward_core::{Act, ExecutionId, Namespace, PartitionId, Policy, Reason, Span};
 use onward_engine::{Engine, EventFilter, NewExecution, Options, Subscription, Told};
 use onward_store::Cursor;
@@ -120,13 +120,13 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
 pub(crate) async fn old_events_go_whatever_is_new_beside_them(world: World) {
     let options = Options { event_retention: Span::minutes(10), ..world.options() };
     let engine = start(world.store().await, options).await;
-    for answer in engine.submit_many(vec![work("old"); 1_000]).await.expect("accepted") {
-        answer.expect("submitted");
+    for partition in (0..PARTITIONS).cycle().take(1_000) {
+        submit_to(&engine, work("old"), PartitionId(partition)).await;
     }
     world.clock.advance(Span::minutes(11));
-    let mut new = 1;
-    while submit(&engine, work("new")).await.partition() != PartitionId(0) {
-        new += 1;
+    let new = usize::from(PARTITIONS);
+    for partition in 0..PARTITIONS {
+        submit_to(&engine, work("new"), PartitionId(partition)).await;
     }
     // One round of trimming, long before the new ones are old.
     world.clock.advance(Span::minutes(2));

@@ -1,9 +1,11 @@
 //! A store, a clock that the test holds, and engines on them.
 
 use crate::servers;
-use onward_core::{Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, Payload, Span, WorkerName};
+use onward_core::{
+    Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, PartitionId, Payload, Span, WorkerName,
+};
 use onward_engine::clock::{Chance, Clock, TestClock};
-use onward_engine::{Engine, NewExecution, Options, Wants};
+use onward_engine::{Engine, NewExecution, Options, SubmitIds, Wants};
 use onward_store::{Home, Store, memory::Memory, postgres, sqlite, valkey};
 use std::any::Any;
 use std::sync::Arc;
@@ -171,6 +173,13 @@ pub(crate) async fn submit(engine: &Engine, new: NewExecution) -> ExecutionId {
     let submitted = engine.submit(new).await.expect("the submit is accepted");
     assert!(submitted.created);
     submitted.id
+}
+
+/// Submits to one partition; by itself an engine chooses a few at a time.
+pub(crate) async fn submit_to(engine: &Engine, new: NewExecution, partition: PartitionId) -> ExecutionId {
+    let ids = engine.submit_ids(&new);
+    let execution = ExecutionId::new(ids.execution.uuid(), partition);
+    engine.submit_with(SubmitIds { execution, ..ids }, new).await.expect("the submit is accepted").id
 }
 
 /// The public state of an execution.
