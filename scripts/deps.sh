@@ -12,6 +12,8 @@ need() {
 need cc 'gcc libc6-dev' # SQLite is compiled from its source
 need strace strace      # the crash tests record writes and syncs
 need redis-server redis-server
+need curl curl          # the tests run what docs/http.md shows
+need python3 python3    # and a worker in another language
 need openssl openssl    # the tests of encrypted connections make certificates
 # Debian keeps the programs of each version of Postgres in a directory of their own.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql

@@ -3,14 +3,15 @@
 mod lane;
 mod look;
 mod operate;
+mod serve;
 mod submit;
 mod tools;
 
 use crate::bench::BenchArgs;
 use crate::examples::{
     BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES,
-    EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES,
-    SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
+    EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES,
+    RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
@@ -19,6 +20,7 @@ pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target
 pub(crate) use operate::{
     BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
 };
+pub(crate) use serve::{KeyArgs, KeyCommand, KeyCreateArgs, ServeArgs};
 pub(crate) use submit::SubmitArgs;
 pub(crate) use tools::{ChurnArgs, CompletionsArgs, DoctorArgs, WorkerArgs};
 
@@ -108,6 +110,12 @@ pub(crate) enum Command {
     /// Show and change what lanes let through.
     #[command(after_help = LANE_EXAMPLES)]
     Lane(LaneArgs),
+    /// Serve programs in any language over HTTP.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
+    /// Issue, list and revoke the keys of a server's callers.
+    #[command(after_help = KEY_EXAMPLES)]
+    Key(KeyArgs),
     /// Measure the engine beside the same store without it.
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),

@@ -85,7 +85,7 @@ async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quie
 }
 
 async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut Tally) {
-    for answer in client.engine().operate_many(client.namespace(), ids, act).await {
+    for answer in client.engine().operate_many(client.namespace(), ids, None, act).await {
         match answer {
             Ok(_) => tally.done += 1,
             Err(error) => *tally.refused.entry(error.code().to_owned()).or_default() += 1,

@@ -96,6 +96,19 @@ Examples:
   onward lane pause emails
   onward lane set emails --retries 10 --retention 30d";
 
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  onward serve
+  onward serve --store postgres://localhost/mydb
+  onward serve --bind 0.0.0.0:8700 --require-keys --tls-certificate cert.pem --tls-key key.pem";
+
+pub(crate) const KEY_EXAMPLES: &str = "\
+Examples:
+  onward key create --name ops --role admin
+  onward key create --name mailer --role work --namespace shop --expires 90d
+  onward key ls
+  onward key revoke 0192f0c8000070008000000000000001";
+
 pub(crate) const DEMO_EXAMPLES: &str = "\
 Runs in a temporary directory and takes less than half a minute. Ends with exit code 1 if anything did not hold.
 With --store it runs on a store of its own beside that file or on that server, and removes its work afterwards.

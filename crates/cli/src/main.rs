@@ -9,6 +9,7 @@ mod doctor;
 mod events;
 mod examples;
 mod get;
+mod key;
 mod lane;
 mod look;
 mod ls;
@@ -16,6 +17,7 @@ mod operate;
 mod output;
 mod problem;
 mod progress;
+mod serve;
 mod shape;
 mod submit;
 mod time;
@@ -89,6 +91,8 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Doctor(args) => doctor::run(&args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
+        Command::Serve(args) => serve::run(args, &store, json).await,
+        Command::Key(args) => key::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;
             Ok(if met { Exit::Success } else { Exit::BarMissed })

@@ -3,6 +3,7 @@
 use crate::{bench, output};
 use onward::Rejection;
 use onward::engine::Error as EngineError;
+use onward_server::StartError;
 use std::process::ExitCode;
 
 /// How a command ends, for scripts.
@@ -47,6 +48,8 @@ pub(crate) enum Problem {
     StoreMissing(String),
     #[error("{0}")]
     DemoBroken(String),
+    #[error(transparent)]
+    Start(StartError),
     #[error("{what}: {why}")]
     System { what: &'static str, why: String },
 }
@@ -81,6 +84,9 @@ impl Problem {
             Self::InputUnreadable { .. } => "input_unreadable",
             Self::StoreMissing(_) => "store_missing",
             Self::DemoBroken(_) => "demo_broken",
+            Self::Start(StartError::Open(_)) => "keys_required",
+            Self::Start(StartError::Bind(..)) => "address_unusable",
+            Self::Start(StartError::Tls(_)) => "certificate_unusable",
             Self::System { .. } => "system",
         }
     }
@@ -100,6 +106,9 @@ impl Problem {
             }
             Self::StoreMissing(_) => "name another one with --store, or make it with `onward submit`",
             Self::DemoBroken(_) => "report this with the output",
+            Self::Start(StartError::Open(_)) => "add --require-keys, and make a key with `onward key create`",
+            Self::Start(StartError::Bind(..)) => "choose another address with --bind, or stop what uses this one",
+            Self::Start(StartError::Tls(_)) => "check that both files are PEM and belong together",
             Self::System { .. } => "check the limits of this user and the disk",
         }
     }
@@ -111,7 +120,7 @@ impl Problem {
             Self::Client(Error::Address(_) | Error::Name(_) | Error::Id(_) | Error::Payload(_)) => Exit::Usage,
             Self::Client(_) | Self::DemoBroken(_) => Exit::Refused,
             Self::Bench(error) => of_bench(error),
-            Self::StoreMissing(_) | Self::System { .. } => Exit::Store,
+            Self::StoreMissing(_) | Self::System { .. } | Self::Start(StartError::Bind(..)) => Exit::Store,
             _ => Exit::Usage,
         }
     }

@@ -4,7 +4,7 @@ use crate::options::span;
 use crate::{ClientOptions, Description, Error, ListCursor, Result, Submission, opening};
 use onward_core::record::{Execution, LaneState, Outcome, State};
 use onward_core::{
-    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Payload, PayloadSlot, Policy, Rejection, Span,
+    Category, ExecutionId, Failure, Lane, LaneChange, Millis, Namespace, Payload, PayloadSlot, Policy, Rejection, Span,
     Submitted,
 };
 use onward_engine::clock::{Chance, Clock};
@@ -14,11 +14,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The first pause of [`Client::wait`]; it doubles up to the longest.
-const WAIT_PAUSE_FIRST: Span = Span(10);
-/// The longest pause, and so the most that an answer of [`Client::wait`] comes late.
-const WAIT_PAUSE_MAX: Span = Span(250);
 
 /// Submits work and looks at it; clones share one engine.
 ///
@@ -89,6 +84,23 @@ impl Client {
         Ok(Self { inner: self.inner.clone(), namespace: namespace.parse()? })
     }
 
+    /// The same client for another namespace, whose name has been checked already.
+    #[must_use]
+    pub fn of(&self, namespace: Namespace) -> Self {
+        Self { inner: self.inner.clone(), namespace }
+    }
+
+    /// The time on the client's own clock; the store's is [`Engine::now`].
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.inner.clock.now()
+    }
+
+    /// Sleeps on the client's clock.
+    pub fn sleep(&self, span: Span) -> impl Future<Output = ()> + Send + use<> {
+        self.inner.clock.sleep(span)
+    }
+
     /// Whose work this client submits and sees.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
@@ -152,32 +164,24 @@ impl Client {
     /// refusal when there is no such execution, or a failure of the store.
     pub async fn result<T: DeserializeOwned>(&self, id: ExecutionId) -> Result<Option<T>> {
         let execution = self.existing(id).await?;
-        self.ended(&execution).await
+        self.outcome(&execution).await
     }
 
     /// Waits until an execution ends, and answers its result.
     ///
-    /// This looks at the store after 10 ms and then with doubling pauses of at most 250 ms, so it also sees the end of
-    /// work that another process runs.
+    /// An end in this process is noticed at once, one in another process by looking at the store, after 10 ms and then with
+    /// doubling pauses of at most 250 ms.
     ///
     /// # Errors
     /// [`Error::WaitTimedOut`] when it has not ended in time; otherwise as [`Client::result`].
     pub async fn wait<T: DeserializeOwned>(&self, id: ExecutionId, timeout: Duration) -> Result<T> {
-        let clock = &self.inner.clock;
         let waited = span(timeout);
-        let deadline = clock.now() + waited;
-        let mut pause = WAIT_PAUSE_FIRST;
-        loop {
-            let execution = self.existing(id).await?;
-            if let Some(result) = self.ended(&execution).await? {
-                return Ok(result);
-            }
-            let left = deadline - clock.now();
-            if left == Span(0) {
-                return Err(Error::WaitTimedOut { id, state: execution.public_state(), waited });
-            }
-            clock.sleep(pause.min(left)).await;
-            pause = Span(pause.0 * 2).min(WAIT_PAUSE_MAX);
+        let absent = || Error::from(Rejection::ExecutionNotFound(id));
+        self.existing(id).await?;
+        let execution = self.inner.engine.wait(id, waited).await?.ok_or_else(absent)?;
+        match self.outcome(&execution).await? {
+            Some(result) => Ok(result),
+            None => Err(Error::WaitTimedOut { id, state: execution.public_state(), waited }),
         }
     }
 
@@ -272,7 +276,9 @@ impl Client {
         &self.inner.clock
     }
 
-    pub(crate) fn chance(&self) -> &Chance {
+    /// Where ids and jitter come from.
+    #[must_use]
+    pub fn chance(&self) -> &Chance {
         &self.inner.chance
     }
 
@@ -300,21 +306,33 @@ impl Client {
     }
 
     /// The result of an execution that has ended.
-    async fn ended<T: DeserializeOwned>(&self, execution: &Execution) -> Result<Option<T>> {
-        let State::Finished(finished) = &execution.state else { return Ok(None) };
+    async fn outcome<T: DeserializeOwned>(&self, execution: &Execution) -> Result<Option<T>> {
+        if !matches!(execution.state, State::Finished(_)) {
+            return Ok(None);
+        }
+        self.ended(execution)?;
+        let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
+        let id = execution.id;
+        payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
+    }
+
+    /// Says why an execution that has ended has no result, if it has none.
+    ///
+    /// # Errors
+    /// [`Error::ExecutionFailed`], [`Error::ExecutionCancelled`] or [`Error::ExecutionExpired`].
+    pub fn ended(&self, execution: &Execution) -> Result<()> {
+        let State::Finished(finished) = &execution.state else { return Ok(()) };
         let id = execution.id;
         let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
         let failure = || finished.failure.clone().unwrap_or_else(unexplained);
         match finished.outcome {
-            Outcome::Success => {}
-            Outcome::Failed => return Err(Error::ExecutionFailed { id, failure: failure() }),
-            Outcome::Expired => return Err(Error::ExecutionExpired { id, failure: failure() }),
+            Outcome::Success => Ok(()),
+            Outcome::Failed => Err(Error::ExecutionFailed { id, failure: failure() }),
+            Outcome::Expired => Err(Error::ExecutionExpired { id, failure: failure() }),
             Outcome::Cancelled => {
                 let reason = finished.cancelled.as_ref().map(|by| by.reason.clone()).unwrap_or_default();
-                return Err(Error::ExecutionCancelled { id, reason });
+                Err(Error::ExecutionCancelled { id, reason })
             }
         }
-        let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
-        payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
     }
 }

@@ -5,10 +5,12 @@ use onward_core::{
     Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, Policy, TagKey, TagValue, UniqueKey,
     WorkerName,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What an execution is and where it stands. Times are those of the store's clock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Execution))]
 #[non_exhaustive]
 pub struct Description {
     /// Its stable name.
@@ -24,24 +26,33 @@ pub struct Description {
     /// Higher runs first.
     pub priority: u16,
     /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<TagKey, TagValue>,
     /// The capabilities it requires.
+    #[serde(default, skip_serializing_if = "Class::is_empty")]
     pub requires: Class,
     /// What its submitter and its lane decided beforehand.
+    #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
     /// The key it was submitted under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// The key that stands for it until it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
     /// When it expires, wherever it stands then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
     /// How often it was run again after it had ended.
     pub replays: u32,
     /// How far its newest attempt says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// A running attempt was asked to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
     /// Who cancelled it and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancellation>,
     /// How many attempts were made.
     pub attempts: u32,
@@ -52,23 +63,31 @@ pub struct Description {
     /// When it was submitted.
     pub created_at: Millis,
     /// When it was first claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Millis>,
     /// When it last changed.
     pub changed_at: Millis,
     /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Millis>,
     /// When it becomes ready, while it is delayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Millis>,
     /// Who runs it, or ran it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerName>,
     /// When the worker's lease ends unless it is renewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Millis>,
     /// Why it failed, or why its last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 
 impl Description {
-    pub(crate) fn of(execution: &Execution) -> Self {
+    /// What users see of a record.
+    #[must_use]
+    pub fn of(execution: &Execution) -> Self {
         let last = execution.last.as_ref();
         let last_failure = || match &last?.end {
             AttemptEnd::Failed { failure, .. } => Some(failure.clone()),

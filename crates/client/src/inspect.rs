@@ -4,9 +4,11 @@ use crate::{Client, Result};
 use onward_core::record::{Active, AttemptEnd, AttemptKind, State, Transition};
 use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
 use onward_engine::{EventFilter, Subscription};
+use serde::{Deserialize, Serialize};
 
 /// One run of an execution.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Attempt))]
 #[non_exhaustive]
 pub struct AttemptDescription {
     /// Counts from 1 without gaps.
@@ -18,10 +20,12 @@ pub struct AttemptDescription {
     /// When it was first claimed.
     pub started_at: Millis,
     /// When it ended; absent while it runs or is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
     /// How long it ran before its last pause or its end, without pauses.
     pub ran: Span,
     /// How it ended; absent while it runs or is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<AttemptEnd>,
 }
 

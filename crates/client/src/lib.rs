@@ -95,6 +95,8 @@ pub mod testing;
 #[cfg(feature = "embedded")]
 mod views;
 #[cfg(feature = "embedded")]
+pub mod wire;
+#[cfg(feature = "embedded")]
 mod worker;
 
 #[cfg(feature = "embedded")]

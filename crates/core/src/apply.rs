@@ -10,7 +10,7 @@ use crate::{Command, Millis, Reply, Stop, View, rules};
 /// # Errors
 /// [`Stop::Refuse`] with the reason, or [`Stop::Need`] with the keys of records that must be loaded first.
 pub fn apply(view: &mut View, command: &Command, now: Millis) -> Result<Reply, Stop> {
-    view.begin();
+    view.begin(command.actor());
     let result = dispatch(view, command, now);
     if result.is_err() {
         view.undo();
@@ -35,5 +35,7 @@ fn dispatch(view: &mut View, command: &Command, now: Millis) -> Result<Reply, St
         Command::Forget(forget) => rules::message::forget(view, forget),
         Command::Bury(bury) => rules::message::bury(view, bury),
         Command::SetLane(set) => rules::lane::set(view, set, now),
+        Command::IssueKey(issue) => rules::access::issue(view, issue, now),
+        Command::RevokeKey(revoke) => rules::access::revoke(view, revoke, now),
     }
 }

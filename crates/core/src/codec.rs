@@ -27,6 +27,7 @@ pub fn encode(record: &Record) -> Bytes {
         Record::Message(record) => json(record),
         Record::Inbox(record) => json(record),
         Record::Member(record) => json(record),
+        Record::ApiKey(record) => json(record),
         Record::Payload(bytes) | Record::Dead(bytes) | Record::Unreadable(bytes) => bytes.clone(),
     }
 }
@@ -79,6 +80,7 @@ pub fn decode(key: &Key, body: &Bytes) -> Record {
         Key::Message(..) => serde_json::from_slice(body).map(Record::Message),
         Key::Inbox(..) => serde_json::from_slice(body).map(Record::Inbox),
         Key::Member(..) => serde_json::from_slice(body).map(Record::Member),
+        Key::ApiKey(..) => serde_json::from_slice(body).map(Record::ApiKey),
         Key::Payload(..) => Ok(Record::Payload(body.clone())),
         Key::Dead(..) => Ok(Record::Dead(body.clone())),
     };

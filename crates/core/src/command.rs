@@ -1,9 +1,9 @@
 //! Every input the system accepts: the table of contents of the rules.
 
-use crate::record::{LaneState, Message};
+use crate::record::{KeyHash, LaneState, Message, Role};
 use crate::{
-    Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId, Millis, Namespace,
-    PartitionId, Payload, Policy, Reason, Share, Span, TagKey, TagValue, UniqueKey, WorkerName,
+    Actor, ApiKeyId, Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId,
+    Millis, Namespace, PartitionId, Payload, Policy, Reason, Share, Span, TagKey, TagValue, UniqueKey, WorkerName,
 };
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,10 @@ pub enum Command {
     Bury(Bury),
     /// Change what a lane lets through.
     SetLane(SetLane),
+    /// Let somebody call.
+    IssueKey(Box<IssueKey>),
+    /// Let somebody call no more.
+    RevokeKey(RevokeKey),
 }
 
 /// See [`Command::Submit`].
@@ -202,6 +206,8 @@ pub struct Operate {
     pub namespace: Namespace,
     /// Which.
     pub execution: ExecutionId,
+    /// Who wants it, when it is somebody with a name.
+    pub by: Option<Actor>,
     /// What to do with it.
     pub act: Act,
 }
@@ -315,8 +321,40 @@ pub struct SetLane {
     pub namespace: Namespace,
     /// Its name.
     pub lane: Lane,
+    /// Who wants it, when it is somebody with a name.
+    pub by: Option<Actor>,
     /// What to decide.
     pub change: LaneChange,
+}
+
+/// See [`Command::IssueKey`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueKey {
+    /// This call.
+    pub command: CommandId,
+    /// The key's public part.
+    pub id: ApiKeyId,
+    /// Who will hold it.
+    pub name: Actor,
+    /// What its secret part hashes to.
+    pub hash: KeyHash,
+    /// What it allows.
+    pub roles: BTreeSet<Role>,
+    /// Where; everywhere when empty.
+    pub namespaces: BTreeSet<Namespace>,
+    /// Until when it is good; without an end when absent.
+    pub expires: Option<When>,
+    /// Who wants it, when it is somebody with a name.
+    pub by: Option<Actor>,
+}
+
+/// See [`Command::RevokeKey`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevokeKey {
+    /// Which key.
+    pub id: ApiKeyId,
+    /// Who wants it, when it is somebody with a name.
+    pub by: Option<Actor>,
 }
 
 /// What to change about a lane; what is absent stays as it is.
@@ -357,6 +395,8 @@ impl Command {
             Self::Forget(forget) => vec![Key::Outbox(partition, forget.to)],
             Self::Bury(bury) => vec![Key::Message(partition, bury.to, bury.seq)],
             Self::SetLane(set) => vec![Key::LaneMaster(set.namespace.clone(), set.lane.clone())],
+            Self::IssueKey(issue) => vec![Key::ApiKey(issue.id)],
+            Self::RevokeKey(revoke) => vec![Key::ApiKey(revoke.id)],
         }
     }
 
@@ -365,6 +405,18 @@ impl Command {
     pub fn fresh_key(&self) -> Option<Key> {
         match self {
             Self::Submit(submit) => Some(Key::Execution(submit.id)),
+            _ => None,
+        }
+    }
+
+    /// Who sent it, when it is somebody with a name.
+    #[must_use]
+    pub fn actor(&self) -> Option<&Actor> {
+        match self {
+            Self::Operate(operate) => operate.by.as_ref(),
+            Self::SetLane(set) => set.by.as_ref(),
+            Self::IssueKey(issue) => issue.by.as_ref(),
+            Self::RevokeKey(revoke) => revoke.by.as_ref(),
             _ => None,
         }
     }
@@ -388,6 +440,8 @@ impl Command {
             Self::Forget(_) => "forget",
             Self::Bury(_) => "bury",
             Self::SetLane(_) => "set_lane",
+            Self::IssueKey(_) => "issue_key",
+            Self::RevokeKey(_) => "revoke_key",
         }
     }
 }

@@ -1,14 +1,16 @@
 //! What happened: one event per transition, written once to the partition's feed in the transition's own commit.
 
 use crate::record::{Canceller, Format, LaneState, Outcome, is_default};
-use crate::{Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
+use crate::{Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// One transition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
     /// The format of this event.
     #[serde(rename = "v")]
+    #[cfg_attr(feature = "openapi", schema(value_type = u32, example = 1))]
     pub format: Format,
     /// When.
     pub at: Millis,
@@ -19,6 +21,9 @@ pub struct Event {
     /// Of which execution; absent when a lane changed or the store was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
+    /// Who did it, when it was an operator with a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
     /// What.
     pub what: What,
 }
@@ -29,12 +34,13 @@ impl Event {
     #[must_use]
     pub fn restored(at: Millis) -> Self {
         let (namespace, lane) = (Namespace::default(), Lane::default());
-        Self { format: Format, at, namespace, lane, execution: None, what: What::Restored }
+        Self { format: Format, at, namespace, lane, execution: None, by: None, what: What::Restored }
     }
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// An execution was accepted.
@@ -178,6 +184,20 @@ pub enum What {
         /// Grows with every decision.
         revision: u64,
     },
+    /// A key was issued.
+    KeyIssued {
+        /// Its public part.
+        key: ApiKeyId,
+        /// Who holds it.
+        name: Actor,
+    },
+    /// A key was revoked.
+    KeyRevoked {
+        /// Its public part.
+        key: ApiKeyId,
+        /// Who held it.
+        name: Actor,
+    },
     /// The store was restored from a copy: what readers were told after that copy was made may be undone.
     Restored,
 }
@@ -197,7 +217,7 @@ pub enum LeaseEvent {
 
 impl What {
     /// Every name that [`What::name`] answers.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 22] = [
         "submitted",
         "ready",
         "claimed",
@@ -217,6 +237,8 @@ impl What {
         "replayed",
         "purged",
         "lane_changed",
+        "key_issued",
+        "key_revoked",
         "restored",
     ];
 
@@ -243,6 +265,8 @@ impl What {
             Self::Replayed { .. } => "replayed",
             Self::Purged => "purged",
             Self::LaneChanged { .. } => "lane_changed",
+            Self::KeyIssued { .. } => "key_issued",
+            Self::KeyRevoked { .. } => "key_revoked",
             Self::Restored => "restored",
         }
     }

@@ -186,6 +186,33 @@ random_id! {
     /// Names one call that changes something; a repeat of the call carries the same id and gets the first answer.
     CommandId
 }
+impl CommandId {
+    /// The id of a call that its caller named: the same parts give the same id.
+    #[must_use]
+    pub fn of(parts: &[&[u8]]) -> Self {
+        Self(u128::from(mix(fingerprint(parts))) << 64 | u128::from(mix(fingerprint(&[parts, &[b"low"]].concat()))))
+    }
+}
+
+impl LeaseId {
+    /// A lease in a namespace, from 128 random bits. A part of it shows the namespace, so that a holder from elsewhere is
+    /// turned away without a look at the execution.
+    #[must_use]
+    pub fn within(namespace: &crate::Namespace, random: u128) -> Self {
+        Self(u128::from(Self::mark(namespace)) << 96 | random & (u128::MAX >> 32))
+    }
+
+    /// Whether it was given out in a namespace.
+    #[must_use]
+    pub fn is_within(self, namespace: &crate::Namespace) -> bool {
+        self.0 >> 96 == u128::from(Self::mark(namespace))
+    }
+
+    fn mark(namespace: &crate::Namespace) -> u32 {
+        u32::try_from(mix(fingerprint(&[namespace.as_str().as_bytes()])) >> 32).unwrap_or_default()
+    }
+}
+
 random_id! {
     /// Names one lease; with the epoch it is the fence of everything its holder does.
     LeaseId
@@ -193,6 +220,10 @@ random_id! {
 random_id! {
     /// Names one message between partitions.
     MessageId
+}
+random_id! {
+    /// Names one key that lets its holder call; anybody may see it.
+    ApiKeyId
 }
 random_id! {
     /// Names one process that runs on a store.
@@ -231,6 +262,16 @@ mod tests {
         for bad in ["2a", "+000000000000000000000000000002a", "0000000000000000000000000000002A"] {
             assert!(serde_json::from_value::<LeaseId>(bad.into()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_lease_shows_its_namespace_and_nothing_else_does() {
+        let [here, there] = ["here", "there"].map(|name| name.parse::<crate::Namespace>().unwrap());
+        let lease = LeaseId::within(&here, u128::MAX);
+        assert!(lease.is_within(&here) && !lease.is_within(&there));
+        assert_ne!(lease, LeaseId::within(&here, 7));
+        assert_eq!(CommandId::of(&[b"a", b"b"]), CommandId::of(&[b"a", b"b"]));
+        assert_ne!(CommandId::of(&[b"a", b"b"]), CommandId::of(&[b"ab", b""]));
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub const CLASSES: &str = "classes";
 /// Messages that could not be delivered.
 pub const DEAD: &str = "dead";
 
+/// The keys that let their holders call, by their age.
+pub const API_KEYS: &str = "apikeys";
+
 /// The processes that run on the store.
 pub const MEMBERS: &str = "members";
 
@@ -57,6 +60,7 @@ pub fn entries(record: &Record) -> Vec<Entry> {
         Record::Execution(execution) => of_execution(execution),
         Record::Class(_) => vec![Entry { name: CLASSES.to_owned(), rank: 0 }],
         Record::Member(_) => vec![Entry { name: MEMBERS.to_owned(), rank: 0 }],
+        Record::ApiKey(key) => vec![Entry { name: API_KEYS.to_owned(), rank: key.created_at.0 }],
         Record::Dead(_) => vec![Entry { name: DEAD.to_owned(), rank: 0 }],
         Record::LaneMaster(lane) => vec![Entry { name: lanes(&lane.namespace), rank: 0 }],
         _ => Vec::new(),

@@ -3,7 +3,7 @@
 //! A key is unique in the whole store. Where several partitions hold a record of one name, the key ends with its
 //! partition. Records of one execution share its id as a prefix, so that they are neighbours on disk.
 
-use crate::{Class, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, UniqueKey};
+use crate::{ApiKeyId, Class, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, UniqueKey};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub enum Key {
     Dead(PartitionId, PartitionId, u64),
     /// A process that runs on the store: `member/<id>`.
     Member(MemberId),
+    /// A key that lets its holder call: `apikey/<id>`.
+    ApiKey(ApiKeyId),
 }
 
 /// Which payload of an execution.
@@ -76,6 +78,7 @@ impl fmt::Display for Key {
             Self::Inbox(to, from) => write!(f, "in/{to}/{from}"),
             Self::Dead(from, to, seq) => write!(f, "dead/{from}/{to}/{seq:020}"),
             Self::Member(id) => write!(f, "member/{id}"),
+            Self::ApiKey(id) => write!(f, "apikey/{id}"),
         }
     }
 }
@@ -130,6 +133,7 @@ fn plain(family: &str, parts: &[&str]) -> Option<Key> {
         ("out", [from, to, seq]) => Key::Message(partition(from)?, partition(to)?, seq.parse().ok()?),
         ("in", [to, from]) => Key::Inbox(partition(to)?, partition(from)?),
         ("member", [id]) => Key::Member(id.parse().ok()?),
+        ("apikey", [id]) => Key::ApiKey(id.parse().ok()?),
         ("dead", [from, to, seq]) => Key::Dead(partition(from)?, partition(to)?, seq.parse().ok()?),
         _ => return None,
     })
@@ -164,6 +168,7 @@ mod tests {
             Key::Inbox(to, from),
             Key::Dead(from, to, 7),
             Key::Member(MemberId(u128::MAX)),
+            Key::ApiKey(ApiKeyId(u128::MAX)),
         ] {
             let text = key.to_string();
             assert_eq!(text.parse(), Ok(key));

@@ -26,6 +26,8 @@ pub mod index;
 mod key;
 pub mod limits;
 mod name;
+#[cfg(feature = "openapi")]
+mod openapi;
 mod payload;
 mod policy;
 mod reason;
@@ -39,15 +41,15 @@ mod why;
 
 pub use apply::apply;
 pub use command::{
-    Act, Bury, Cancel, Claim, Command, Complete, Delay, Deliver, Due, Fail, Fence, Forget, LaneChange, Operate,
-    Progress, Renew, SetLane, Submit, Unclaim, When,
+    Act, Bury, Cancel, Claim, Command, Complete, Delay, Deliver, Due, Fail, Fence, Forget, IssueKey, LaneChange,
+    Operate, Progress, Renew, RevokeKey, SetLane, Submit, Unclaim, When,
 };
 pub use event::{Event, LeaseEvent, What};
-pub use ids::{CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
+pub use ids::{ApiKeyId, CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use key::{Key, PayloadSlot};
 pub use name::{
-    Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue, UniqueKey,
-    WorkerName,
+    Actor, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue,
+    UniqueKey, WorkerName,
 };
 pub use payload::{Json, Payload, PayloadError};
 pub use policy::{Backoff, Category, Failure, Policy, RetryPolicy};

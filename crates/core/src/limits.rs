@@ -14,6 +14,10 @@ pub const SHARE_BYTES_MAX: usize = 20;
 pub const KIND_BYTES_MAX: usize = 128;
 /// Longest worker name; it is stored with every lease and event.
 pub const WORKER_BYTES_MAX: usize = 128;
+/// Longest name of somebody who calls; it is stored with what operators did.
+pub const ACTOR_BYTES_MAX: usize = 64;
+/// Most namespaces of one key; a key for more is one for all.
+pub const KEY_NAMESPACES_MAX: usize = 64;
 /// Longest idempotency key; with its namespace it must fit a 200-byte key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// Longest unique key; same reason.

@@ -167,6 +167,10 @@ name! {
     UniqueKey, "unique key", limits::UNIQUE_KEY_BYTES_MAX, false
 }
 name! {
+    /// Who did something: the name of a key, or of a person.
+    Actor, "name", limits::ACTOR_BYTES_MAX, false
+}
+name! {
     /// Something a worker can do and an execution can require.
     Capability, "capability", limits::CAPABILITY_BYTES_MAX, true
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 /// Frozen when the execution is submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Policy {
     /// What to do when an attempt fails; three retries with growing pauses when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,19 +109,26 @@ fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Res
 
 /// How often and after which pauses a failed execution is tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RetryPolicy {
     /// Attempts after the first one.
+    #[serde(default = "retries_default")]
     pub max_retries: u32,
     /// The pause before each.
+    #[serde(default)]
     pub backoff: Backoff,
     /// When not empty, only failures of these categories are retried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<Category>,
 }
 
+fn retries_default() -> u32 {
+    limits::RETRIES_DEFAULT
+}
+
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_retries: limits::RETRIES_DEFAULT, backoff: Backoff::default(), categories: Vec::new() }
+        Self { max_retries: retries_default(), backoff: Backoff::default(), categories: Vec::new() }
     }
 }
 
@@ -158,6 +166,7 @@ impl RetryPolicy {
 
 /// The pause between two attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Backoff {
     /// The same pause each time.
@@ -270,10 +279,12 @@ impl Category {
 
 /// Why an attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Failure {
     /// Decides about retries.
     pub category: Category,
     /// For people.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub message: Arc<str>,
 }
 

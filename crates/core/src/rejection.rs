@@ -1,7 +1,7 @@
 //! Why a command was refused: a stable code, what was found, and what the caller can do.
 
 use crate::record::PublicState;
-use crate::{Capability, ExecutionId, Lane, Millis, Span};
+use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, Span};
 
 /// A refusal. It is part of the API: the code never changes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,6 +129,9 @@ pub enum Rejection {
         /// The caller's.
         given: u64,
     },
+    /// No such key.
+    #[error("there is no key {0}")]
+    KeyNotFound(ApiKeyId),
     /// The stored record is of a newer version or damaged.
     #[error("record {key} was written by a newer version or is damaged")]
     RecordUnreadable {
@@ -178,6 +181,7 @@ impl Rejection {
             Self::DeadlinePassed { .. } => "deadline_passed",
             Self::LeaseExpired { .. } => "lease_expired",
             Self::StaleLease { .. } => "stale_lease",
+            Self::KeyNotFound(_) => "key_not_found",
             Self::RecordUnreadable { .. } => "record_unreadable",
         }
     }
@@ -206,6 +210,7 @@ impl Rejection {
             | Self::StaleLease { .. }
             | Self::AttemptTimedOut { .. }
             | Self::DeadlinePassed { .. } => "abandon this attempt; its effects must not be reported",
+            Self::KeyNotFound(_) => "list the keys and copy the whole id",
             Self::RecordUnreadable { .. } => "update this program, or run a check of the store",
         }
     }

@@ -1,6 +1,6 @@
 //! What an accepted command answers.
 
-use crate::record::{AttemptKind, Did, StopRequest};
+use crate::record::{ApiKey, AttemptKind, Did, StopRequest};
 use crate::{ExecutionId, Fence, Kind, Lane, Millis, Namespace, Payload, TagKey, TagValue};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,10 @@ pub enum Reply {
     Forgotten,
     /// To a message set aside.
     Buried,
+    /// To a key that was issued: the key as it is kept.
+    KeyIssued(Box<ApiKey>),
+    /// To a key that was revoked: the key as it is kept.
+    KeyRevoked(Box<ApiKey>),
     /// To a lane change: which decision it became.
     LaneSet {
         /// Grows with every decision about the lane.

@@ -1,7 +1,7 @@
 //! The records at hand for one batch of commands: what was read, what was written, and which window they rely on.
 
 use crate::record::{Execution, Format, HistoryPage, Record, Transition};
-use crate::{Event, ExecutionId, Key, Millis, PartitionId, Rejection, limits};
+use crate::{Actor, Event, ExecutionId, Key, Millis, PartitionId, Rejection, limits};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,6 +71,8 @@ pub struct View<'a> {
     /// What the running command overwrote, newest last.
     undo: Vec<(Key, Slot)>,
     events_before: usize,
+    /// Who sent the running command, if it was somebody with a name.
+    actor: Option<Actor>,
 }
 
 /// One record at hand, and the newest commands that read and wrote it; 0 when none did.
@@ -102,6 +104,7 @@ impl<'a> View<'a> {
             step: Step::default(),
             undo: Vec::new(),
             events_before: 0,
+            actor: None,
         }
     }
 
@@ -191,7 +194,8 @@ impl<'a> View<'a> {
         std::mem::take(&mut self.step)
     }
 
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, actor: Option<&Actor>) {
+        self.actor = actor.cloned();
         self.steps += 1;
         self.step = Step::default();
         self.undo.clear();
@@ -276,13 +280,15 @@ impl<'a> View<'a> {
             self.put_new(page, Record::History(HistoryPage { format: Format, transitions }))?;
             execution.pages += 1;
         }
-        execution.history.push(Transition { at: execution.changed_at, what: event.clone() });
+        let by = self.actor.clone();
+        execution.history.push(Transition { at: execution.changed_at, by: by.clone(), what: event.clone() });
         self.events.push(Event {
             format: Format,
             at: execution.changed_at,
             namespace: execution.namespace.clone(),
             lane: execution.lane.clone(),
             execution: Some(execution.id),
+            by,
             what: event,
         });
         self.put(Key::Execution(execution.id), Record::Execution(execution))
@@ -325,7 +331,7 @@ impl<'a> View<'a> {
 
     /// Says what happened apart from any execution.
     pub(crate) fn event(&mut self, event: Event) {
-        self.events.push(event);
+        self.events.push(Event { by: self.actor.clone(), ..event });
     }
 
     /// What the command decides is right only from this time on.

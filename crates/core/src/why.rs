@@ -5,11 +5,12 @@ use crate::record::{
     WhyDelayed,
 };
 use crate::{Class, Failure, Lane, Millis, WorkerName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where an execution stands, what holds it there, and what would move it on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
     /// Where it stands.
     pub state: PublicState,
@@ -20,7 +21,8 @@ pub struct Explanation {
 }
 
 /// What holds an execution where it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Because {
     /// It is ready, and no worker has taken it yet.
@@ -62,7 +64,7 @@ pub enum Because {
         /// Since when.
         since: Millis,
         /// Somebody asked it to stop.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<StopRequest>,
     },
     /// It has ended.
@@ -72,16 +74,17 @@ pub enum Because {
         /// When.
         at: Millis,
         /// Why, when it failed or expired.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
         /// By whom, when it was cancelled.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cancelled: Option<Cancellation>,
     },
 }
 
 /// Something that would move an execution on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Release {
     /// A worker of the lane that can do this claims it.

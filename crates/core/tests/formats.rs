@@ -33,7 +33,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/a/00006", include_str!("golden/attempt_expired.json")),
         ("/h/00000", include_str!("golden/history.json")),
     ];
-    const OTHERS: [(&str, &str); 13] = [
+    const OTHERS: [(&str, &str); 14] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
         ("lane/default/emails", include_str!("golden/lane_master.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
@@ -47,6 +47,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("lane/default/emails", include_str!("golden/lane_master_defaults.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy_defaults.json")),
         ("out/17/3/00000000000000000006", include_str!("golden/message_lane_changed_defaults.json")),
+        ("apikey/0000000000000000000000000000002b", include_str!("golden/api_key.json")),
     ];
     let of_execution = OF_EXECUTION.map(|(part, text)| (format!("{ID}{part}"), text));
     of_execution.into_iter().chain(OTHERS.map(|(key, text)| (key.to_owned(), text))).collect()
@@ -68,6 +69,7 @@ fn kind(record: &Record) -> &'static str {
         Record::Message(_) => "message",
         Record::Inbox(_) => "inbox",
         Record::Member(_) => "member",
+        Record::ApiKey(_) => "api key",
         Record::Dead(_) => "dead",
         Record::Unreadable(_) => "unreadable",
     }
@@ -91,7 +93,7 @@ fn stored_records_decode_for_ever() {
         assert_eq!(codec::encode(&record), raw, "{key}");
         kinds.insert(kind(&record));
     }
-    assert_eq!(kinds.len(), 14, "every kind that is ever written: {kinds:?}");
+    assert_eq!(kinds.len(), 15, "every kind that is ever written: {kinds:?}");
 }
 
 #[test]
@@ -243,6 +245,8 @@ fn what(event: &Event) -> &'static str {
         What::Replayed { .. } => "replayed",
         What::Purged => "purged",
         What::LaneChanged { .. } => "lane_changed",
+        What::KeyIssued { .. } => "key_issued",
+        What::KeyRevoked { .. } => "key_revoked",
         What::Restored => "restored",
     }
 }

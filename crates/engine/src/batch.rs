@@ -9,8 +9,7 @@ use crate::topics;
 use crate::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{
-    Command, Key, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, View, Window,
-    limits,
+    Command, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, View, Window, limits,
 };
 use onward_store as store;
 use std::collections::BTreeSet;
@@ -145,7 +144,7 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
             continue;
         }
         let Some(waiter) = shared.board.waiter_for(execution) else { continue };
-        let claim = Command::Claim(waiter.wants.claim(execution.id, LeaseId(shared.chance.id())));
+        let claim = Command::Claim(waiter.wants.claim(execution.id, shared.chance.id()));
         match run(shared, view, &claim, now) {
             Ok(Ok(reply)) => {
                 shared.metrics.hand_offs.add(1);

@@ -9,7 +9,7 @@ use crate::{Error, binding, far, query};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Command, Key, LeaseId, Millis, Rejection, Reply, Share, Span, index};
+use onward_core::{Claimed, Command, Key, Millis, Rejection, Reply, Share, Span, index};
 use onward_store::{IndexName, Partitions, Range};
 use tokio::sync::oneshot;
 
@@ -66,7 +66,7 @@ fn check(wants: &Wants) -> Result<(), Rejection> {
 /// Claims what the board had. Entries that were gone are no error: the board is a hint.
 async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Place)>) -> Result<Vec<Claimed>, Error> {
     let calls = found.iter().map(|(_, (_, execution))| {
-        let claim = wants.claim(*execution, LeaseId(shared.chance.id()));
+        let claim = wants.claim(*execution, shared.chance.id());
         shared.call_sealed(execution.partition(), Command::Claim(claim))
     });
     let mut claimed = Vec::new();

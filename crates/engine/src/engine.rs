@@ -2,6 +2,7 @@
 
 use crate::focus::Aloft;
 use crate::partition::Partition;
+use crate::roster::Homes;
 use crate::shared::{Shared, Way};
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
 use crate::{claims, clockwork, far, feed, housekeeping, members, query, wakes};
@@ -159,6 +160,12 @@ impl Engine {
     pub fn homes(&self) -> Vec<PartitionId> {
         let homes = self.shared.homes();
         (0..self.shared.partitions).map(PartitionId).filter(|partition| homes.contains(*partition)).collect()
+    }
+
+    /// Whether no other process runs on the store, as far as this one knows.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.shared.homes() == Homes::Everywhere
     }
 
     /// The store it runs on.

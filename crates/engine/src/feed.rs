@@ -4,8 +4,8 @@ use crate::place::Place;
 use crate::roster::Homes;
 use crate::shared::Shared;
 use crate::{Engine, Error};
-use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, codec, limits};
-use onward_store::{Batch, Cursor, Event as Found, Partition, Trim, Version};
+use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, Rejection, codec, limits};
+use onward_store::{Batch, Cursor, ErrorKind, Event as Found, Partition, Trim, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Subscription {
             if let Some(told) = self.read.pop_front() {
                 return Ok(Some(told));
             }
-            let page = self.shared.store.read_feed(&self.place.cursor, PAGE).await?;
+            let page = self.shared.store.read_feed(&self.place.cursor, PAGE).await.map_err(refused)?;
             let end = page.events.is_empty();
             if page.gap {
                 self.read.push_back(Told::Gap);
@@ -152,6 +152,14 @@ impl Subscription {
     pub fn cursor(&self) -> Option<String> {
         self.read.is_empty().then(|| self.place.text())
     }
+}
+
+/// A cursor that the store did not make is its reader's mistake.
+fn refused(error: onward_store::Error) -> Error {
+    if error.kind() == ErrorKind::Invalid {
+        return Rejection::InvalidArgument { field: "cursor", why: error.to_string() }.into();
+    }
+    error.into()
 }
 
 /// Removes events that are older than their retention, for as long as this process is the store's home.

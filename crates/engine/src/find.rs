@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::{Engine, Error, binding, query};
+use futures_util::future::join_all;
 use onward_core::record::{Execution, PublicState};
 use onward_core::{ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, Share, TagKey, TagValue, index, limits};
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
@@ -137,14 +138,21 @@ impl Engine {
             let count = count(&self.shared, &queue).await?;
             waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
         }
-        Ok(Counts {
-            total: count(&self.shared, &IndexName::new(index::list(namespace))).await?,
-            waiting,
-            completed: count(&self.shared, &ended(PublicState::Completed)).await?,
-            failed: count(&self.shared, &ended(PublicState::Failed)).await?,
-            cancelled: count(&self.shared, &ended(PublicState::Cancelled)).await?,
-            expired: count(&self.shared, &ended(PublicState::Expired)).await?,
-        })
+        // Together, since each is a walk of its own through an index.
+        let (all, completed, failed, cancelled, expired) = (
+            IndexName::new(index::list(namespace)),
+            ended(PublicState::Completed),
+            ended(PublicState::Failed),
+            ended(PublicState::Cancelled),
+            ended(PublicState::Expired),
+        );
+        let indexes = [&all, &completed, &failed, &cancelled, &expired];
+        let counts = join_all(indexes.map(|index| count(&self.shared, index))).await;
+        let counts = counts.into_iter().collect::<Result<Vec<Count>, Error>>()?;
+        let [total, completed, failed, cancelled, expired] = counts[..] else {
+            return Err(Error::Internal("not every index was counted".into()));
+        };
+        Ok(Counts { total, waiting, completed, failed, cancelled, expired })
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change])
     for change in changes {
         registries(shared, change);
     }
+    shared.ends.learn(changes);
 }
 
 /// Takes over what may have changed, when a commit's answer was lost: both the old and the new are worth a look.

@@ -60,16 +60,24 @@ impl Engine {
     /// # Errors
     /// A failure of the store, or `contended` when the partitions did not all answer in time.
     pub async fn set_lane(&self, namespace: &Namespace, lane: &Lane, change: LaneChange) -> Result<u64, Error> {
-        let home = PartitionId::of_gates(namespace, self.shared.partitions);
-        let command = self.command_id();
-        let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), change };
+        let (command, namespace, lane) = (self.command_id(), namespace.clone(), lane.clone());
+        self.set_lane_with(SetLane { command, namespace, lane, by: None, change }).await
+    }
+
+    /// Changes a lane's settings under an id drawn before, so that the call can be repeated, and in a name.
+    ///
+    /// # Errors
+    /// As [`Engine::set_lane`].
+    pub async fn set_lane_with(&self, set: SetLane) -> Result<u64, Error> {
+        let (namespace, lane) = (set.namespace.clone(), set.lane.clone());
+        let home = PartitionId::of_gates(&namespace, self.shared.partitions);
         let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
             return Err(Error::Internal("a lane change was answered by something else".into()));
         };
         let deadline = self.shared.deadline();
         loop {
             let delivered = self.shared.delivered.notified();
-            let master = self.lane(namespace, lane).await?;
+            let master = self.lane(&namespace, &lane).await?;
             // A later decision may say the same, so being overtaken is no reason to answer before that one is everywhere.
             if master.is_some_and(|master| master.revision >= revision && master.owed.is_empty()) {
                 return Ok(revision);

@@ -4,6 +4,7 @@
 //! what waits, applies the rules of `onward-core` in memory, commits one conditional batch and answers after the
 //! commit. Caches, queues, timers and wake-ups are hints: they may be wrong or lost, and a commit checks everything.
 
+mod access;
 mod batch;
 mod binding;
 mod board;
@@ -13,6 +14,7 @@ pub mod clock;
 mod clockwork;
 mod collect;
 mod doctor;
+mod ends;
 mod engine;
 mod error;
 mod far;
@@ -35,6 +37,7 @@ mod partition;
 mod place;
 mod query;
 mod ready;
+mod report;
 mod roster;
 mod shared;
 mod submission;
@@ -46,6 +49,7 @@ mod waiters;
 mod wakes;
 mod workers;
 
+pub use access::NewKey;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;
 pub use error::Error;
@@ -55,5 +59,6 @@ pub use lanes::LaneListing;
 pub use metrics::MetricsSnapshot;
 pub use options::{Options, Rules, Scope};
 pub use query::{ListCursor, Listing};
+pub use report::{End, LeaseReport, Reported};
 pub use submission::{NewExecution, SubmitIds};
 pub use waiters::Wants;

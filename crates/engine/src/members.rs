@@ -3,12 +3,13 @@
 use crate::nearby::{LaneName, Nearby};
 use crate::roster::{Homes, Roster, Sighting};
 use crate::shared::Shared;
-use crate::{Error, Scope, binding, far};
+use crate::{Error, Scope, binding, claims, clockwork, far};
 use onward_core::record::{Format, Member, Record};
 use onward_core::{Key, MemberId, Span, index};
 use onward_store::{Batch, Home, IndexName, Outcome, Partition, Partitions, Range, Version};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// How often a process says that it lives and looks for others.
 const BEAT: Span = Span::seconds(2);
@@ -41,8 +42,18 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                 }
             },
         };
+        if now != Home::ByMembership {
+            shared.unsure.store(false, Ordering::Relaxed);
+        }
+        if homes != shared.homes() {
+            tracing::debug!(?homes, "this process looks after other partitions than before");
+        }
         shared.set_homes(homes);
         shared.board.set_nearby(member.nearby(&shared, now));
+        if std::mem::take(&mut member.mourns) {
+            clockwork::read_near(&shared).await;
+            claims::look_again(&shared, true).await;
+        }
         far::help(&shared).await;
         let pause = async {
             match now {
@@ -70,12 +81,14 @@ struct Membership {
     /// The version of the own record, once it is written.
     version: Option<Version>,
     beats: u64,
+    /// Somebody has died since this was last asked, so that there may be work and due times that nobody told of.
+    mourns: bool,
 }
 
 impl Membership {
     fn new(shared: &Shared) -> Self {
         let id = MemberId(shared.chance.id());
-        Self { id, roster: Roster::new(id), lanes: Vec::new(), version: None, beats: 0 }
+        Self { id, roster: Roster::new(id), lanes: Vec::new(), version: None, beats: 0, mourns: false }
     }
 
     /// Says that this process lives, and shares the partitions with those that do too.
@@ -87,6 +100,8 @@ impl Membership {
         }
         let seen = self.look(shared).await?;
         self.roster.look(&seen);
+        self.mourns |= self.roster.somebody_died();
+        shared.unsure.store(self.roster.is_unsure(), Ordering::Relaxed);
         for (member, version) in self.roster.forgotten() {
             remove(shared, member, version).await?;
         }

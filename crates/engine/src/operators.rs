@@ -3,7 +3,7 @@
 use crate::engine::unexpected;
 use crate::{Engine, Error};
 use onward_core::record::Did;
-use onward_core::{Act, Command, CommandId, ExecutionId, Namespace, Operate, Reply};
+use onward_core::{Act, Actor, Command, ExecutionId, Namespace, Operate, Reply};
 
 impl Engine {
     /// Does something with an execution of a namespace.
@@ -11,21 +11,16 @@ impl Engine {
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn operate(&self, namespace: &Namespace, execution: ExecutionId, act: Act) -> Result<Did, Error> {
-        self.operate_with(self.command_id(), namespace, execution, act).await
+        let command = self.command_id();
+        self.operate_with(Operate { command, namespace: namespace.clone(), execution, by: None, act }).await
     }
 
-    /// Does something with an execution under an id drawn before, so that the call can be repeated.
+    /// Does something with an execution under an id drawn before, so that the call can be repeated, and in a name.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn operate_with(
-        &self,
-        command: CommandId,
-        namespace: &Namespace,
-        execution: ExecutionId,
-        act: Act,
-    ) -> Result<Did, Error> {
-        did(self.call(execution.partition(), operation(command, namespace, execution, act)).await?)
+    pub async fn operate_with(&self, operate: Operate) -> Result<Did, Error> {
+        did(self.call(operate.execution.partition(), Command::Operate(Box::new(operate))).await?)
     }
 
     /// Does the same with many executions, each on its own; the answers come in the same order.
@@ -33,19 +28,17 @@ impl Engine {
         &self,
         namespace: &Namespace,
         executions: &[ExecutionId],
+        by: Option<&Actor>,
         act: &Act,
     ) -> Vec<Result<Did, Error>> {
         let commands = executions.iter().map(|execution| {
-            let command = operation(self.command_id(), namespace, *execution, act.clone());
-            (execution.partition(), command)
+            let (command, namespace) = (self.command_id(), namespace.clone());
+            let operate = Operate { command, namespace, execution: *execution, by: by.cloned(), act: act.clone() };
+            (execution.partition(), Command::Operate(Box::new(operate)))
         });
         let answers = self.call_many(commands.collect()).await;
         answers.into_iter().map(|answer| answer.and_then(did)).collect()
     }
-}
-
-fn operation(command: CommandId, namespace: &Namespace, execution: ExecutionId, act: Act) -> Command {
-    Command::Operate(Box::new(Operate { command, namespace: namespace.clone(), execution, act }))
 }
 
 fn did(reply: Reply) -> Result<Did, Error> {

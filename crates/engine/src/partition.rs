@@ -146,7 +146,8 @@ impl Partition {
         }
         self.sort_in(Vec::new());
         let mut tasks = self.gather();
-        let mut wanted: BTreeSet<Key> = tasks.iter().flat_map(|task| task.command.keys(self.id)).collect();
+        let keys = tasks.iter().flat_map(|task| task.command.keys(self.id));
+        let mut wanted: BTreeSet<Key> = keys.filter(|key| self.cache.get(key).is_none()).collect();
         for round in 0..=limits::NEED_ROUNDS_MAX {
             if let Err(error) = self.load(wanted).await {
                 return self.store_failed(tasks, &error);

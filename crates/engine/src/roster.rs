@@ -108,6 +108,17 @@ impl Roster {
         self.looked && self.others.is_empty()
     }
 
+    /// Whether somebody may be alive that was never seen to move, as whoever comes must assume of all who were there.
+    pub(crate) fn is_unsure(&self) -> bool {
+        !self.looked || self.others.values().any(|other| !other.proven && other.still <= STILL_MAX)
+    }
+
+    /// Whether at the last look somebody had just not moved for so long that it counts as dead, also one that was never seen
+    /// to move: it may have written something right before its end that it had no time to tell.
+    pub(crate) fn somebody_died(&self) -> bool {
+        self.others.values().any(|other| other.still == STILL_MAX + 1)
+    }
+
     /// The members that share the partitions, this one among them.
     pub(crate) fn alive(&self) -> BTreeSet<MemberId> {
         let others = self.others.iter().filter(|(_, other)| other.proven && other.still <= STILL_MAX);
@@ -177,6 +188,7 @@ mod tests {
         let mut roster = Roster::new(MemberId(1));
         roster.look(&[sighting(1, 10), sighting(2, 20), sighting(3, 30)]);
         assert_eq!((alive(&roster), roster.homes(8)), (vec![1], Homes::Everywhere), "they may be long dead");
+        assert!(roster.is_unsure());
         roster.look(&[sighting(1, 11), sighting(2, 21), sighting(3, 30)]);
         assert_eq!(alive(&roster), [1, 2]);
         roster.look(&[sighting(1, 12), sighting(2, 22), sighting(3, 30), sighting(4, 40)]);
@@ -187,8 +199,11 @@ mod tests {
         }
         roster.look(&[sighting(2, 22), sighting(3, 30), sighting(4, 42)]);
         assert_eq!(alive(&roster), [1, 4], "it has not moved for too long");
+        assert!(!roster.is_unsure(), "who never moved has been given up");
+        assert!(roster.somebody_died());
         roster.look(&[sighting(2, 23)]);
         assert_eq!(alive(&roster), [1, 2], "it woke up, and who left is gone at once");
+        assert!(!roster.somebody_died());
         for _ in 0..=FORGOTTEN_AFTER {
             assert!(roster.forgotten().is_empty());
             roster.look(&[sighting(2, 23)]);

@@ -2,6 +2,7 @@
 
 use crate::board::{Board, Match, PutBack};
 use crate::clock::{Chance, Clock, StoreTime};
+use crate::ends::Ends;
 use crate::focus::Focus;
 use crate::metrics::Metrics;
 use crate::office::Office;
@@ -12,12 +13,12 @@ use crate::timers::Timers;
 use crate::waiters::Waiter;
 use crate::{Error, collect, jobs, task};
 use onward_core::{
-    Command, CommandId, Fence, Lane, LeaseId, Millis, Namespace, PartitionId, Rejection, Reply, Span, Unclaim, limits,
+    Command, CommandId, Fence, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Unclaim, limits,
 };
 use onward_store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) jobs: jobs::Jobs,
     /// The partitions whose background work this process does.
     homes: watch::Sender<Homes>,
+    /// Whether another process may look after partitions that this one takes for its own.
+    pub(crate) unsure: AtomicBool,
     /// Set once, when the engine stops.
     pub(crate) stopping: watch::Sender<bool>,
     /// Told when delivered messages may have completed what a caller waits for.
@@ -46,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) housework: Notify,
     /// Told when there may be new events.
     pub(crate) fed: Notify,
+    /// Who waits for the end of which execution.
+    pub(crate) ends: Ends,
 }
 
 /// The way to one partition's loop. What is sent together shares a batch if it fits.
@@ -80,10 +85,12 @@ impl Shared {
             ways,
             jobs: jobs::Jobs::default(),
             homes: watch::Sender::new(Homes::Nowhere),
+            unsure: AtomicBool::new(true),
             stopping: watch::Sender::new(false),
             delivered: Notify::new(),
             housework: Notify::new(),
             fed: Notify::new(),
+            ends: Ends::default(),
         }
     }
 
@@ -197,7 +204,7 @@ impl Shared {
     pub(crate) fn claim_matches(&self, matches: impl IntoIterator<Item = Match>) {
         for Match { waiter, origin } in matches {
             let execution = origin.1.1;
-            let claim = Command::Claim(waiter.wants.claim(execution, LeaseId(self.chance.id())));
+            let claim = Command::Claim(waiter.wants.claim(execution, self.chance.id()));
             let task = Task::new(claim, Answer::Waiter(waiter, Some(Box::new(origin))), Millis(u64::MAX));
             if let Err(refused) = self.post(execution.partition(), task) {
                 self.disappoint(refused.task.answer, &refused.error);

@@ -35,6 +35,9 @@ pub struct NewExecution {
     pub unique_key: Option<UniqueKey>,
     /// When it expires, wherever it stands then.
     pub deadline: Option<When>,
+    /// The unique part of its id, chosen by its submitter, so that a repeat of the submit finds the first one; a uuid of
+    /// version 7.
+    pub chosen: Option<Uuid>,
 }
 
 impl NewExecution {
@@ -54,6 +57,7 @@ impl NewExecution {
             idempotency_key: None,
             unique_key: None,
             deadline: None,
+            chosen: None,
         }
     }
 
@@ -97,15 +101,29 @@ impl SubmitIds {
         partitions: u16,
         any: impl FnOnce() -> PartitionId,
     ) -> Self {
-        let uuid = uuid_v7(now, chance.id());
+        let uuid = new.chosen.unwrap_or_else(|| uuid_v7(now, chance.id()));
         let key = new.unique_key.as_ref().map(UniqueKey::as_str);
         let key = key.or(new.idempotency_key.as_ref().map(IdempotencyKey::as_str));
+        let namespace = new.namespace.as_str().as_bytes();
         let partition = match key {
-            Some(key) => PartitionId::of(&[new.namespace.as_str().as_bytes(), key.as_bytes()], partitions),
+            Some(key) => PartitionId::of(&[namespace, key.as_bytes()], partitions),
+            None if new.chosen.is_some() => of_chosen(uuid, partitions),
             None => any(),
         };
-        Self { command: CommandId(chance.id()), execution: ExecutionId::new(uuid, partition) }
+        let command = match new.chosen {
+            Some(chosen) => CommandId::of(&[namespace, chosen.as_bytes()]),
+            None => CommandId(chance.id()),
+        };
+        Self { command, execution: ExecutionId::new(uuid, partition) }
     }
+}
+
+/// The partition of an id that somebody chose: it follows from the id alone, and those of one second share a few, so that
+/// many of them share a batch.
+fn of_chosen(uuid: Uuid, partitions: u16) -> PartitionId {
+    let bits = uuid.as_u128();
+    let (second, one_of_few) = ((bits >> 80) / 1_000, bits & 3);
+    PartitionId::of(&[&second.to_le_bytes(), &one_of_few.to_le_bytes()], partitions)
 }
 
 /// A version 7 uuid: 48 bits of time, then chance.
@@ -118,6 +136,21 @@ fn uuid_v7(now: Millis, chance: u128) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chosen_id_decides_where_it_goes_and_who_repeats_it() {
+        let chance = Chance::seeded(1);
+        let chosen = uuid_v7(Millis(0x0192_f0c8_aabb), 7);
+        let new = NewExecution { chosen: Some(chosen), ..NewExecution::new("k".parse().unwrap(), Payload::null()) };
+        let draw = |new: &NewExecution| SubmitIds::draw(new, &chance, Millis(1), 64, || unreachable!());
+        assert_eq!(draw(&new), draw(&new));
+        assert_eq!(draw(&new).execution.uuid(), chosen);
+        let elsewhere = NewExecution { namespace: "other".parse().unwrap(), ..new.clone() };
+        assert_ne!(draw(&new).command, draw(&elsewhere).command, "another namespace repeats nobody");
+        let keyed = NewExecution { idempotency_key: Some("order".parse().unwrap()), ..new };
+        let expected = PartitionId::of(&[b"default", b"order"], 64);
+        assert_eq!(draw(&keyed).execution.partition(), expected, "a key decides before the id");
+    }
 
     #[test]
     fn ids_start_with_the_time_and_are_of_version_seven() {

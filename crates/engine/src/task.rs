@@ -105,5 +105,5 @@ impl Task {
 
 /// Work that must get through when new work is turned away: it frees what is held.
 pub(crate) fn is_essential(command: &Command) -> bool {
-    !matches!(command, Command::Submit(_) | Command::Claim(_) | Command::SetLane(_))
+    !matches!(command, Command::Submit(_) | Command::Claim(_) | Command::SetLane(_) | Command::IssueKey(_))
 }

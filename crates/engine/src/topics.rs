@@ -7,6 +7,7 @@ use onward_core::record::Execution;
 use onward_core::{Key, PartitionId, Span, index};
 use onward_store::Wake;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 /// A due time changed that the home of the partition may not know and will not find in time by itself.
 const DUE: &str = "due";
@@ -26,7 +27,7 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     if changes.iter().any(|change| matches!(change.key, Key::Class(..) | Key::LaneCopy(..))) {
         topics.push(REGISTRY.to_owned());
     }
-    if !shared.is_home(partition) {
+    if !shared.is_home(partition) || shared.unsure.load(Ordering::Relaxed) {
         let soon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
         let falls_due = |change: &Change| {
             let due = change.after.as_deref().and_then(index::awaited_due);

@@ -23,10 +23,11 @@ pub struct Wants {
 }
 
 impl Wants {
-    pub(crate) fn claim(&self, execution: ExecutionId, lease: LeaseId) -> Claim {
+    /// A claim of one execution, under a lease made from 128 random bits.
+    pub(crate) fn claim(&self, execution: ExecutionId, random: u128) -> Claim {
         Claim {
             execution,
-            lease,
+            lease: LeaseId::within(&self.namespace, random),
             worker: self.worker.clone(),
             capabilities: self.capabilities.clone(),
             ttl: self.lease,

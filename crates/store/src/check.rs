@@ -18,6 +18,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// How much there is to write, in records.
+    #[cfg(any(feature = "postgres", feature = "valkey"))]
     pub(crate) fn writes(&self) -> usize {
         (self.batch.put.len() + self.batch.delete.len()).max(1)
     }

@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("onward-store", &["onward-servers"]),
     ("onward-engine", &["onward-core", "onward-servers", "onward-store"]),
     ("onward", &["onward-core", "onward-engine", "onward-servers", "onward-store"]),
-    ("onward-server", &["onward-core", "onward-engine", "onward-servers", "onward-store"]),
+    ("onward-server", &["onward", "onward-core", "onward-engine", "onward-servers", "onward-store"]),
     ("onward-sim", &["onward", "onward-core", "onward-engine", "onward-store"]),
     ("onward-cli", &["onward", "onward-core", "onward-engine", "onward-server", "onward-servers", "onward-store"]),
     // It judges what the others did, so it shares nothing with them.

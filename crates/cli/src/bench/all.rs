@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// In the order in which they run.
 const EACH: [Scenario; 13] = [
+    // First, since a server goes on tidying up after the others.
+    Scenario::Idle,
     Scenario::Lifecycle,
     Scenario::Submit,
     Scenario::Latency,
@@ -20,7 +22,6 @@ const EACH: [Scenario; 13] = [
     Scenario::Retention,
     Scenario::Bytes,
     Scenario::Costs,
-    Scenario::Idle,
 ];
 
 /// What came of every scenario.

@@ -4,9 +4,10 @@ use super::child::{self, Ask, Child};
 use super::measure::{Stopwatch, sorted};
 use super::report::Report;
 use super::{Error, Site, Size, progress, site, work};
-use onward_core::{Lane, Span};
+use onward_core::{Lane, PartitionId, Span};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
+use onward_store::Home;
 
 /// What a lost lease may take beyond its length while the partition's home lives.
 const HOME_LIVES: f64 = 1_000.0;
@@ -14,6 +15,10 @@ const HOME_LIVES: f64 = 1_000.0;
 const HOME_DIES: f64 = 10_000.0;
 
 const LANE: &str = "bench";
+/// How often a trial may be repeated because the partition changed hands.
+const TRIES_MAX: usize = 5;
+/// How often the homes are looked at while a child has not been seen.
+const LOOK_AGAIN: Span = Span(50);
 
 /// Work that does not come back is a broken promise that ends the scenario, so there is no success ratio.
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
@@ -49,10 +54,29 @@ async fn worker_dies(address: &str, size: &Size) -> Result<Vec<f64>, Error> {
     let store = site::open(address).await?;
     let engine = Engine::start(store.clone(), Options::default()).await?;
     let mut trials = Vec::new();
-    for _ in 0..size.trials {
+    for _ in 0..TRIES_MAX * size.trials {
         let mut child = Child::start(address).await?;
-        hold(&mut child, size).await?;
-        trials.push(kill_and_take(&mut child, &engine, size, &chance).await?);
+        let home = own_partition(&engine).await?;
+        for _ in 0..size.held_by_trial {
+            work::submit_to(&engine, &work::name(LANE), home).await?;
+        }
+        lend(&mut child, size).await?;
+        let mut trial = std::pin::pin!(kill_and_take(&mut child, &engine, size, &chance));
+        let mut changed_hands = false;
+        let took = loop {
+            tokio::select! {
+                biased;
+                took = &mut trial => break took?,
+                () = SystemClock.sleep(LOOK_AGAIN) => changed_hands |= !engine.homes().contains(&home),
+            }
+        };
+        // A partition that had become the child's lost its home with it, which is the other setting.
+        if !changed_hands {
+            trials.push(took);
+        }
+        if trials.len() == size.trials {
+            break;
+        }
     }
     engine.shutdown().await;
     store.close().await?;
@@ -96,10 +120,30 @@ async fn only_one_dies(address: &str, size: &Size) -> Result<Vec<f64>, Error> {
 
 /// Lets a child hold leases on executions of its own.
 async fn hold(child: &mut Child, size: &Size) -> Result<(), Error> {
+    child.ask(&Ask::Submit { lane: LANE.to_owned(), amount: size.held_by_trial }).await?;
+    lend(child, size).await
+}
+
+/// Lets a child hold leases on what waits.
+async fn lend(child: &mut Child, size: &Size) -> Result<(), Error> {
     let (lane, amount) = (LANE.to_owned(), size.held_by_trial);
-    child.ask(&Ask::Submit { lane: lane.clone(), amount }).await?;
     child.ask(&Ask::Hold { lane, amount, lease_ms: size.trial_lease.0 }).await?;
     Ok(())
+}
+
+/// A partition whose home this process is, also when a child shares the partitions with it.
+async fn own_partition(engine: &Engine) -> Result<PartitionId, Error> {
+    let shared = *engine.store().home().borrow() == Home::ByMembership;
+    let partitions = usize::from(engine.store().meta().partitions);
+    let homes = loop {
+        let homes = engine.homes();
+        // A child that has come is seen at the next look.
+        if !shared || homes.len() < partitions {
+            break homes;
+        }
+        SystemClock.sleep(LOOK_AGAIN).await;
+    };
+    homes.first().copied().ok_or_else(|| Error::Broken("this process is nobody's home".to_owned()))
 }
 
 /// Waits for some moment between two heartbeats or in the middle of one.

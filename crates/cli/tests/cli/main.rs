@@ -10,4 +10,5 @@ mod mistakes;
 mod operators;
 mod processes;
 mod program;
+mod serving;
 mod stores;

@@ -130,6 +130,11 @@ impl Process {
         std::iter::from_fn(|| self.line()).collect()
     }
 
+    /// Its number in the system.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for its end.
     pub(crate) fn ends(mut self) -> i32 {
         // Its input stays open meanwhile, since some commands end with it.

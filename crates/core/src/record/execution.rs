@@ -107,6 +107,7 @@ pub struct Execution {
 
 /// How far an attempt says it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
     /// 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]

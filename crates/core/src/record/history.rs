@@ -1,14 +1,18 @@
 //! What an execution went through: the newest transitions in its record, the older ones in pages beside it.
 
 use super::Format;
-use crate::{Millis, What};
+use crate::{Actor, Millis, What};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened to an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Transition {
     /// When.
     pub at: Millis,
+    /// Who did it, when it was an operator with a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
     /// What.
     pub what: What,
 }

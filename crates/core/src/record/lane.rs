@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// What a lane lets through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LaneState {
     /// Everything.
@@ -20,6 +21,7 @@ pub enum LaneState {
 
 /// What an operator decided about a lane.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LaneSettings {
     /// What it lets through.
     pub state: LaneState,

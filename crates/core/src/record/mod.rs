@@ -1,5 +1,6 @@
 //! What is stored: data and small predicates, no decisions.
 
+mod access;
 mod attempt;
 mod execution;
 mod history;
@@ -9,6 +10,7 @@ mod message;
 mod operation;
 mod state;
 
+pub use access::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use execution::{Execution, Held, Progress};
 pub use history::{HistoryPage, Transition};
@@ -81,6 +83,8 @@ pub enum Record {
     Dead(Bytes),
     /// A process that runs on the store.
     Member(Member),
+    /// A key that lets its holder call.
+    ApiKey(ApiKey),
     /// Bytes this version cannot read; never rewritten.
     Unreadable(Bytes),
 }

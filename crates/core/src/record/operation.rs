@@ -14,6 +14,7 @@ pub struct Operated {
 
 /// What came of an operator's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
     /// It is cancelled.

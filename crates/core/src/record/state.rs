@@ -94,6 +94,7 @@ pub enum Readiness {
 
 /// Why an execution is delayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WhyDelayed {
     /// Its submitter asked for it.
@@ -122,6 +123,7 @@ pub struct Active {
 
 /// A running execution was asked to stop by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StopRequest {
     /// Who wants it and why.
     pub cancellation: Cancellation,
@@ -131,6 +133,7 @@ pub struct StopRequest {
 
 /// Who cancelled an execution and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cancellation {
     /// Who.
     pub by: Canceller,
@@ -141,6 +144,7 @@ pub struct Cancellation {
 
 /// Who may cancel an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Canceller {
     /// The worker that held its lease.
@@ -199,6 +203,7 @@ impl Finished {
 
 /// How an execution ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Its handler succeeded.
@@ -213,6 +218,7 @@ pub enum Outcome {
 
 /// What users see, always computed and never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PublicState {
     /// Waits for a worker.

@@ -57,6 +57,7 @@ pub(crate) fn set(view: &mut View, set: &SetLane, now: Millis) -> Result<Reply, 
         namespace: set.namespace.clone(),
         lane: set.lane.clone(),
         execution: None,
+        by: None,
         what: What::LaneChanged { state, revision },
     });
     Ok(Reply::LaneSet { revision })

@@ -1,5 +1,6 @@
 //! What happens: one file per verb, and below what several of them share.
 
+pub(crate) mod access;
 pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod complete;

@@ -80,6 +80,7 @@ fn event(execution: &Execution, now: Millis) -> Event {
         namespace: execution.namespace.clone(),
         lane: execution.lane.clone(),
         execution: Some(execution.id),
+        by: None,
         what: What::Purged,
     }
 }

@@ -122,7 +122,7 @@ impl Driver {
                 let namespace = if *elsewhere { "elsewhere".parse().unwrap() } else { namespace() };
                 let command = CommandId(self.number());
                 let (execution, act) = (self.slots[*slot], act.clone());
-                Some(Command::Operate(Box::new(Operate { command, namespace, execution, act })))
+                Some(Command::Operate(Box::new(Operate { command, namespace, execution, by: None, act })))
             }
             Move::Due { slot } => Some(make::due(self.slots[*slot])),
             Move::DueKey { key } => {
@@ -133,8 +133,11 @@ impl Driver {
                 command: CommandId(self.number()),
                 namespace: namespace(),
                 lane: make::lane(),
+                by: None,
                 change: LaneChange { state: Some(*state), defaults: defaults.clone() },
             })),
+            Move::IssueKey { key } => Some(make::issue_key(self.number(), u128::from(*key))),
+            Move::RevokeKey { key } => Some(make::revoke_key(u128::from(*key))),
             _ => None,
         }
     }

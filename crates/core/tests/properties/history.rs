@@ -96,7 +96,7 @@ impl Story {
             }
             _ => {}
         }
-        self.told.push(Transition { at: event.at, what: event.what.clone() });
+        self.told.push(Transition { at: event.at, by: event.by.clone(), what: event.what.clone() });
     }
 
     /// The first attempt of the newest life.

@@ -37,7 +37,7 @@ const STATES: [&str; 19] = [
     "history in pages",
 ];
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "submit",
     "claim",
     "renew",
@@ -58,9 +58,12 @@ const COMMANDS: [&str; 20] = [
     "forget",
     "bury",
     "set_lane",
+    "issue_key",
+    "revoke_key",
 ];
 
-const REFUSALS: [&str; 20] = [
+const REFUSALS: [&str; 21] = [
+    "key_not_found",
     "invalid_argument",
     "time_in_past",
     "execution_exists",

@@ -2,13 +2,14 @@
 
 use super::{Done, World};
 use onward_core::record::{
-    Active, Did, EndedAttempt, Finished, Format, LaneCopy, LaneSettings, LaneState, Record, State, Waiting,
+    Active, Did, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State,
+    Waiting,
 };
 use onward_core::{
-    Act, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay, Due,
-    ExecutionId, Fail, Failure, Fence, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate, PartitionId,
-    Payload, Policy, Progress, Reason, Rejection, Renew, Reply, RetryPolicy, SetLane, Share, Span, Submit, TagKey,
-    TagValue, Unclaim, When,
+    Act, ApiKeyId, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay,
+    Due, ExecutionId, Fail, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate,
+    PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew, Reply, RetryPolicy, RevokeKey, SetLane, Share,
+    Span, Submit, TagKey, TagValue, Unclaim, When,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -108,7 +109,13 @@ pub fn cancel(command: u128, fence: Fence) -> Command {
 }
 
 pub fn operate(command: u128, execution: ExecutionId, act: Act) -> Command {
-    Command::Operate(Box::new(Operate { command: CommandId(command), namespace: namespace(), execution, act }))
+    Command::Operate(Box::new(Operate {
+        command: CommandId(command),
+        namespace: namespace(),
+        execution,
+        by: None,
+        act,
+    }))
 }
 
 /// Ends it at once.
@@ -149,8 +156,26 @@ pub fn set_lane(command: u128, state: LaneState) -> Command {
         command: CommandId(command),
         namespace: namespace(),
         lane: lane(),
+        by: None,
         change: LaneChange { state: Some(state), defaults: None },
     })
+}
+
+pub fn issue_key(command: u128, id: u128) -> Command {
+    Command::IssueKey(Box::new(IssueKey {
+        command: CommandId(command),
+        id: ApiKeyId(id),
+        name: "ada".parse().unwrap(),
+        hash: KeyHash([7; 32]),
+        roles: [Role::Submit].into(),
+        namespaces: BTreeSet::new(),
+        expires: None,
+        by: None,
+    }))
+}
+
+pub fn revoke_key(id: u128) -> Command {
+    Command::RevokeKey(RevokeKey { id: ApiKeyId(id), by: Some("grace".parse().unwrap()) })
 }
 
 impl World {

@@ -3,7 +3,7 @@
 use super::calls::{Caller, Heard};
 use crate::world::Running;
 use onward_core::record::Did;
-use onward_core::{Act, CommandId, ExecutionId, Fence, Millis, Namespace, Reason, Renewed, When};
+use onward_core::{Act, CommandId, ExecutionId, Fence, Millis, Namespace, Operate, Reason, Renewed, When};
 
 impl Caller {
     pub(crate) async fn delay(
@@ -79,7 +79,9 @@ impl Caller {
         });
         let hurry = self.hurry();
         self.say(process, format_args!("{} {id} by {command} {act:?}", act.name()));
-        let heard = self.hear(process, hurry, process.engine.operate_with(command, namespace, id, act.clone())).await;
+        let (namespace, act_again) = (namespace.clone(), act.clone());
+        let operate = Operate { command, namespace, execution: id, by: None, act: act_again };
+        let heard = self.hear(process, hurry, process.engine.operate_with(operate)).await;
         if let Some(answer) = &heard {
             hub.check(|checker| checker.operated(since, command, id, act, answer));
         }

@@ -24,7 +24,11 @@ impl Chronicle {
         for event in events {
             // A removal is told to the world only: nobody is left to remember it.
             if let Some(id) = event.execution.filter(|_| event.what != What::Purged) {
-                self.told.entry(id).or_default().push(Transition { at: event.at, what: event.what.clone() });
+                self.told.entry(id).or_default().push(Transition {
+                    at: event.at,
+                    by: event.by.clone(),
+                    what: event.what.clone(),
+                });
             }
         }
         for change in changes {

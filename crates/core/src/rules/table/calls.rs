@@ -48,7 +48,8 @@ pub(super) const OPERATORS: [&str; 16] = [
 ];
 
 /// What the engine calls by itself, and what concerns no execution.
-pub(super) const ENGINE: [&str; 6] = ["due (too early)", "due (in time)", "deliver", "forget", "bury", "set_lane"];
+pub(super) const ENGINE: [&str; 8] =
+    ["due (too early)", "due (in time)", "deliver", "forget", "bury", "set_lane", "issue_key", "revoke_key"];
 
 /// The calls of a command; a new command or act must be added here, to the calls above and to the table.
 pub(super) fn calls_of(command: &Command) -> &'static [&'static str] {
@@ -77,6 +78,8 @@ pub(super) fn calls_of(command: &Command) -> &'static [&'static str] {
         Command::Forget(_) => &ENGINE[3..4],
         Command::Bury(_) => &ENGINE[4..5],
         Command::SetLane(_) => &ENGINE[5..6],
+        Command::IssueKey(_) => &ENGINE[6..7],
+        Command::RevokeKey(_) => &ENGINE[7..8],
     }
 }
 
@@ -91,7 +94,9 @@ pub(super) fn has_id(command: &Command) -> bool {
         | Command::Delay(_)
         | Command::Cancel(_)
         | Command::Operate(_)
-        | Command::SetLane(_) => true,
+        | Command::SetLane(_)
+        | Command::IssueKey(_)
+        | Command::RevokeKey(_) => true,
         Command::Renew(_)
         | Command::Progress(_)
         | Command::Due(_)
@@ -124,6 +129,11 @@ pub(super) fn command_of(call: &str, world: &mut World, fence: Fence) -> Command
         "forget" => Command::Forget(Forget { to: HOME, through: 3, ids: Vec::new() }),
         "bury" => Command::Bury(Bury { to: HOME, seq: 0, body: Bytes::from_static(b"x") }),
         "set_lane" => set_lane(5, LaneState::Paused),
+        "issue_key" => make::issue_key(6, 7),
+        "revoke_key" => {
+            world.accept(&make::issue_key(6, 7));
+            make::revoke_key(7)
+        }
         other => panic!("no such call: {other}"),
     }
 }
@@ -178,5 +188,5 @@ fn of_operator(call: &str) -> Command {
 /// What an operator of another namespace does.
 fn elsewhere(act: Act) -> Command {
     let namespace = "other".parse().unwrap();
-    Command::Operate(Box::new(Operate { command: CommandId(61), namespace, execution: id(1), act }))
+    Command::Operate(Box::new(Operate { command: CommandId(61), namespace, execution: id(1), by: None, act }))
 }

@@ -112,34 +112,34 @@ pub(super) const OF_OPERATORS: [[&str; 16]; 28] = [
 
 /// What comes of due times, and of what concerns no execution.
 #[rustfmt::skip]
-pub(super) const OF_ENGINE: [[&str; 6]; 28] = [
-    // due             deliver, forget, bury, set_lane
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // Absent
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyFirst
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyRetry
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyReclaim
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyReturned
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyReplay
-    [SAME,    SAME,    SAME, SAME, SAME, SAME], // ReadyResume
-    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME], // ReadyTooLate
-    [SAME,    FIRST,   SAME, SAME, SAME, SAME], // DelayedSubmitted
-    [SAME,    RETRY,   SAME, SAME, SAME, SAME], // DelayedRetry
-    [SAME,    AGAIN,   SAME, SAME, SAME, SAME], // DelayedReclaim
-    [SAME,    RESUME,  SAME, SAME, SAME, SAME], // DelayedWorker
-    [SAME,    FIRST,   SAME, SAME, SAME, SAME], // DelayedOperator
-    [SAME,    AGAIN,   SAME, SAME, SAME, SAME], // ActiveMine
-    [SAME,    AGAIN,   SAME, SAME, SAME, SAME], // ActiveResumed
-    [SAME,    ENDED,   SAME, SAME, SAME, SAME], // ActiveAsked
-    [SAME,    AGAIN,   SAME, SAME, SAME, SAME], // ActiveOther
-    [SAME,    AGAIN,   SAME, SAME, SAME, SAME], // ActiveOnward
-    [AGAIN,   AGAIN,   SAME, SAME, SAME, SAME], // ActiveLapsed
-    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME], // ActiveTimedOut
-    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME], // ActiveTooLate
-    [ENDED,   ENDED,   SAME, SAME, SAME, SAME], // ActiveStopOver
-    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Completed
-    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Failed
-    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Cancelled
-    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Expired
-    [STUB,    STUB,    SAME, SAME, SAME, SAME], // Purging
-    [SAME,    GONE,    SAME, SAME, SAME, SAME], // Stub
+pub(super) const OF_ENGINE: [[&str; 8]; 28] = [
+    // due             deliver, forget, bury, set_lane, issue_key, revoke_key
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // Absent
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyFirst
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyRetry
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyReclaim
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyReturned
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyReplay
+    [SAME,    SAME,    SAME, SAME, SAME, SAME, SAME, SAME], // ReadyResume
+    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME, SAME, SAME], // ReadyTooLate
+    [SAME,    FIRST,   SAME, SAME, SAME, SAME, SAME, SAME], // DelayedSubmitted
+    [SAME,    RETRY,   SAME, SAME, SAME, SAME, SAME, SAME], // DelayedRetry
+    [SAME,    AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // DelayedReclaim
+    [SAME,    RESUME,  SAME, SAME, SAME, SAME, SAME, SAME], // DelayedWorker
+    [SAME,    FIRST,   SAME, SAME, SAME, SAME, SAME, SAME], // DelayedOperator
+    [SAME,    AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveMine
+    [SAME,    AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveResumed
+    [SAME,    ENDED,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveAsked
+    [SAME,    AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveOther
+    [SAME,    AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveOnward
+    [AGAIN,   AGAIN,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveLapsed
+    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME, SAME, SAME], // ActiveTimedOut
+    [EXPIRED, EXPIRED, SAME, SAME, SAME, SAME, SAME, SAME], // ActiveTooLate
+    [ENDED,   ENDED,   SAME, SAME, SAME, SAME, SAME, SAME], // ActiveStopOver
+    [SAME,    GONE,    SAME, SAME, SAME, SAME, SAME, SAME], // Completed
+    [SAME,    GONE,    SAME, SAME, SAME, SAME, SAME, SAME], // Failed
+    [SAME,    GONE,    SAME, SAME, SAME, SAME, SAME, SAME], // Cancelled
+    [SAME,    GONE,    SAME, SAME, SAME, SAME, SAME, SAME], // Expired
+    [STUB,    STUB,    SAME, SAME, SAME, SAME, SAME, SAME], // Purging
+    [SAME,    GONE,    SAME, SAME, SAME, SAME, SAME, SAME], // Stub
 ];

@@ -153,6 +153,7 @@ fn an_id_of_another_namespace_does_not_exist() {
         command: CommandId(60),
         namespace: "other".parse().unwrap(),
         execution: id(1),
+        by: None,
         act: make::end(),
     };
     let refused = world.refuse(&crate::Command::Operate(Box::new(operate)));

@@ -8,7 +8,7 @@ use crate::{
 };
 
 fn change(command: u128, change: LaneChange) -> Command {
-    Command::SetLane(SetLane { command: CommandId(command), namespace: namespace(), lane: lane(), change })
+    Command::SetLane(SetLane { command: CommandId(command), namespace: namespace(), lane: lane(), by: None, change })
 }
 
 fn defaults() -> Policy {

@@ -38,7 +38,8 @@ fn a_full_page_moves_aside_whole_and_never_changes_again() {
         all.extend(page(&world, n).transitions.clone());
     }
     all.extend(execution.history.clone());
-    let told = world.events.iter().map(|event| Transition { at: event.at, what: event.what.clone() });
+    let told =
+        world.events.iter().map(|event| Transition { at: event.at, by: event.by.clone(), what: event.what.clone() });
     assert!(told.eq(all), "everything that was told, in order, once");
     assert_eq!(execution.pages, 201 / limits::HISTORY_PAGE as u32);
 }

@@ -1,5 +1,6 @@
 //! The rules, transition by transition and refusal by refusal.
 
+mod access;
 mod audit;
 mod cancel;
 mod claim;

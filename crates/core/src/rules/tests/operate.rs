@@ -79,7 +79,8 @@ fn what_belongs_to_others_does_not_exist() {
     let before = world.records.clone();
     for (act, _) in story(&world) {
         let namespace = "other".parse().unwrap();
-        let operate = crate::Operate { command: crate::CommandId(50), namespace, execution: id(1), act: act.clone() };
+        let operate =
+            crate::Operate { command: crate::CommandId(50), namespace, execution: id(1), by: None, act: act.clone() };
         let result = world.home(&crate::Command::Operate(Box::new(operate))).result;
         let absent = world.home(&make::operate(50, id(9), act)).result;
         match (&result, &absent) {

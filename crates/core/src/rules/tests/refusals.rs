@@ -80,6 +80,7 @@ fn later_cases() -> Vec<(World, Command)> {
         (world.clone(), make::operate(400, id(4), make::replay())),
         (late.clone(), make::complete(400, slow)),
         (late, Command::Claim(claim(id(2), 12))),
+        (world, make::revoke_key(9)),
     ]
 }
 
@@ -106,11 +107,12 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::DeadlinePassed { .. } => "deadline_passed",
         Rejection::LeaseExpired { .. } => "lease_expired",
         Rejection::StaleLease { .. } => "stale_lease",
+        Rejection::KeyNotFound(_) => "key_not_found",
         Rejection::RecordUnreadable { .. } => "record_unreadable",
     }
 }
 
-const VARIANTS: usize = 21;
+const VARIANTS: usize = 22;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {

@@ -20,7 +20,7 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     assert_eq!(done.window, Window::default());
     let what = What::Submitted { kind: "work".parse().unwrap(), delayed_until: None };
     let (at, format) = (world.now, Format);
-    let event = Event { format, at, namespace: namespace(), lane: lane(), execution: Some(id(1)), what };
+    let event = Event { format, at, namespace: namespace(), lane: lane(), execution: Some(id(1)), by: None, what };
     assert_eq!(done.events, [event]);
     let execution = world.execution(id(1));
     let since = world.now;

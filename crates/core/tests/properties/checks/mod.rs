@@ -109,7 +109,9 @@ impl<'a> Change<'a> {
             | Command::Deliver(_)
             | Command::Forget(_)
             | Command::Bury(_)
-            | Command::SetLane(_) => None,
+            | Command::SetLane(_)
+            | Command::IssueKey(_)
+            | Command::RevokeKey(_) => None,
         }
     }
 }

@@ -1,0 +1,116 @@
+//! The server as a program: what the documentation shows, keys, signals, crashes, and workers in another language.
+
+use crate::program::{Place, Process};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+const PYTHON: &str = "python3";
+
+impl Place {
+    /// Starts a server on a free port; answers it and its address.
+    fn serve(&self, more: &[&str]) -> (Process, String) {
+        let server = self.start(&[&["serve", "--bind", "127.0.0.1:0", "--json"], more].concat());
+        let said = server.line().unwrap();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        (server, said["url"].as_str().unwrap().to_owned())
+    }
+
+    /// Runs a script of the shell; answers what it printed.
+    fn shell(&self, url: &str, script: &str) -> String {
+        let mut shell = Command::new("sh");
+        shell.args(["-eu", "-c", script]).env("URL", url).current_dir(self.path(""));
+        let ran = shell.output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{script}\n{out}\n{err}");
+        out.into_owned()
+    }
+}
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Sends a signal, as a person or a supervisor does.
+fn signal(server: &Process, signal: &str) {
+    assert!(Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn the_commands_of_the_documentation_do_what_it_says() {
+    let place = Place::new();
+    let (_server, url) = place.serve(&[]);
+    let page = std::fs::read_to_string(repository().join("docs/http.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 10, "{}", blocks.len());
+    let out = place.shell(&url, &blocks.join("\necho\n"));
+    assert!(out.contains("\"created\":true") && out.contains("\"sent\": true"), "{out}");
+}
+
+#[test]
+fn a_server_with_keys_serves_their_holders_until_they_are_revoked() {
+    let place = Place::new();
+    let key = place.run(&["key", "create", "--name", "ada", "--role", "submit", "--expires", "1d"]).out;
+    let (server, url) = place.serve(&["--require-keys"]);
+    let submit = format!(
+        "curl -s -o out -w '%{{http_code}}' -X POST {url}/v1/executions \
+        -H 'content-type: application/json' -d '{{\"kind\":\"k\"}}'"
+    );
+    assert_eq!(place.shell(&url, &submit), "401");
+    let with_key = format!("{submit} -H 'Authorization: Bearer {}'", key.trim());
+    assert_eq!(place.shell(&url, &with_key), "201");
+    let listed = place.run(&["key", "ls"]).out;
+    let id = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert!(listed.contains("ada") && listed.contains("good"), "{listed}");
+    assert_eq!(place.run(&["key", "revoke", &id]).exit, 0);
+    // Another process revoked it, so the server may remember it for two seconds.
+    while place.shell(&url, &with_key) != "401" {}
+    assert!(place.run(&["key", "ls"]).out.contains("revoked"));
+    place.run(&["key", "revoke", "00000000000000000000000000000001"]).refused("key_not_found", 1);
+    signal(&server, "-TERM");
+    assert_eq!(server.ends(), 0);
+}
+
+#[test]
+fn a_server_that_cannot_start_says_why() {
+    let place = Place::new();
+    place.run(&["serve", "--bind", "0.0.0.0:0"]).refused("keys_required", 2);
+    let (_server, url) = place.serve(&[]);
+    let taken = url.trim_start_matches("http://").to_owned();
+    place.run(&["serve", "--bind", &taken]).refused("address_unusable", 5);
+    let file = place.path("cert.pem");
+    std::fs::write(&file, "nonsense").unwrap();
+    let file = file.to_str().unwrap();
+    let args = ["serve", "--bind", "127.0.0.1:0", "--tls-certificate", file, "--tls-key", file];
+    place.run(&args).refused("certificate_unusable", 2);
+}
+
+/// A worker in Python; killed when it is dropped.
+struct Python(Child);
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_worker_in_python_outlives_a_killed_server() {
+    let place = Place::new();
+    let (server, url) = place.serve(&[]);
+    let worker = repository().join("examples/worker.py");
+    let worker = Command::new(PYTHON).arg(worker).arg(&url).stderr(Stdio::null()).stdout(Stdio::null()).spawn();
+    let _worker = Python(worker.unwrap());
+    let submit = "curl -fsS -X POST \"$URL/v1/executions?wait=30s\" -H 'content-type: application/json' -d";
+    let greet = format!("{submit} '{{\"kind\":\"greet\",\"input\":\"Ada\",\"lane\":\"python\"}}'");
+    assert!(place.shell(&url, &greet).contains("\"result\":\"hello Ada\""));
+    let policy = "\"policy\":{\"retry\":{\"max_retries\":0}}";
+    let divide = format!("{submit} '{{\"kind\":\"divide\",\"input\":[1,0],\"lane\":\"python\",{policy}}}'");
+    assert!(place.shell(&url, &divide).contains("ZeroDivisionError"));
+    server.kill();
+    let bind = url.trim_start_matches("http://").to_owned();
+    let again = place.start(&["serve", "--bind", &bind]);
+    again.says("onward serves");
+    assert!(place.shell(&url, &greet).contains("\"result\":\"hello Ada\""), "the worker came back by itself");
+}

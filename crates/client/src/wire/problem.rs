@@ -1,0 +1,105 @@
+//! A refusal or a failure as callers over HTTP get it.
+
+use crate::Error;
+use onward_core::{Rejection, Span};
+use serde::{Deserialize, Serialize};
+
+/// What went wrong, as `application/problem+json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Problem {
+    /// Names the kind of problem, for programs that follow the standard.
+    #[serde(rename = "type")]
+    #[cfg_attr(feature = "openapi", schema(example = "urn:onward:problem:execution_not_found"))]
+    pub kind: String,
+    /// The kind of problem in words.
+    #[cfg_attr(feature = "openapi", schema(example = "Not Found"))]
+    pub title: String,
+    /// The status of the answer, also where many answers share one.
+    #[cfg_attr(feature = "openapi", schema(example = 404))]
+    pub status: u16,
+    /// The stable code; it never changes its meaning.
+    #[cfg_attr(feature = "openapi", schema(example = "execution_not_found"))]
+    pub code: String,
+    /// What happened here.
+    pub detail: String,
+    /// What the caller can do.
+    pub hint: String,
+    /// The argument that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Whether the same call may succeed later.
+    pub temporary: bool,
+    /// After how many milliseconds to try again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Span>,
+}
+
+impl Problem {
+    /// A problem of the server's own.
+    #[must_use]
+    pub fn new(status: u16, title: &str, code: &str, detail: impl Into<String>, hint: &str) -> Self {
+        Self {
+            kind: format!("urn:onward:problem:{code}"),
+            title: title.to_owned(),
+            status,
+            code: code.to_owned(),
+            detail: detail.into(),
+            hint: hint.to_owned(),
+            field: None,
+            temporary: matches!(status, 429 | 503 | 504),
+            retry_after: None,
+        }
+    }
+
+    /// The same, about one argument.
+    #[must_use]
+    pub fn about(self, field: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..self }
+    }
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        let (status, title) = status_of(error);
+        let problem = Self::new(status, title, error.code(), error.to_string(), error.hint());
+        let field = match error {
+            Error::Engine(onward_engine::Error::Refused(
+                Rejection::InvalidArgument { field, .. } | Rejection::TimeInPast { field, .. },
+            )) => Some((*field).to_owned()),
+            _ => None,
+        };
+        let retry_after = match error {
+            Error::Engine(onward_engine::Error::Overloaded { retry_after }) => Some(*retry_after),
+            _ => None,
+        };
+        Self { field, retry_after, temporary: error.is_temporary(), ..problem }
+    }
+}
+
+fn status_of(error: &Error) -> (u16, &'static str) {
+    use onward_engine::Error as Engine;
+    match error {
+        Error::Engine(Engine::Refused(rejection)) => of_rejection(rejection),
+        Error::Engine(Engine::Overloaded { .. }) => (429, "Too Many Requests"),
+        Error::Engine(Engine::Store { .. } | Engine::Contended | Engine::ShuttingDown) => (503, "Service Unavailable"),
+        Error::Engine(Engine::Internal(_)) | Error::Address(_) => (500, "Internal Server Error"),
+        Error::Payload(onward_core::PayloadError::TooLarge { .. }) => (413, "Content Too Large"),
+        Error::Name(_) | Error::Id(_) | Error::Payload(_) => (400, "Bad Request"),
+        Error::ExecutionFailed { .. } | Error::ExecutionCancelled { .. } | Error::ExecutionExpired { .. } => {
+            (409, "Conflict")
+        }
+        Error::WaitTimedOut { .. } => (504, "Gateway Timeout"),
+        Error::ResultMismatch { .. } => (409, "Conflict"),
+    }
+}
+
+fn of_rejection(rejection: &Rejection) -> (u16, &'static str) {
+    match rejection {
+        Rejection::InvalidArgument { .. } | Rejection::TimeInPast { .. } => (400, "Bad Request"),
+        Rejection::ExecutionNotFound(_) | Rejection::KeyNotFound(_) => (404, "Not Found"),
+        Rejection::Purged(_) => (410, "Gone"),
+        Rejection::RecordUnreadable { .. } => (503, "Service Unavailable"),
+        _ => (409, "Conflict"),
+    }
+}

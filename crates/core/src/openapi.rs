@@ -1,0 +1,97 @@
+//! The schemas of names, ids and times, for programs that describe an API made of them.
+
+use crate::{
+    Actor, ApiKeyId, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId, Millis,
+    Namespace, Reason, Span, TagKey, TagValue, UniqueKey, WorkerName, limits,
+};
+use std::borrow::Cow;
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// The alphabet of names that are part of keys.
+const PLAIN: &str = "^[A-Za-z0-9._-]+$";
+/// The alphabet of names for people.
+const PRINTABLE: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
+
+fn text(describe: &str, max: usize, pattern: &str, example: &str) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::new(Type::String))
+        .description(Some(describe))
+        .min_length(Some(1))
+        .max_length(Some(max))
+        .pattern(Some(pattern))
+        .examples([example])
+        .build()
+        .into()
+}
+
+fn number(describe: &str, example: u64) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::new(Type::Integer))
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+        .description(Some(describe))
+        .minimum(Some(0))
+        .examples([example])
+        .build()
+        .into()
+}
+
+/// Declares the schema of a type.
+macro_rules! schema {
+    ($($type:ident => $schema:expr,)*) => {$(
+        impl PartialSchema for $type {
+            fn schema() -> RefOr<Schema> {
+                $schema
+            }
+        }
+
+        impl ToSchema for $type {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed(stringify!($type))
+            }
+        }
+    )*};
+}
+
+schema! {
+    Namespace => text("A tenant.", limits::NAMESPACE_BYTES_MAX, PLAIN, "default"),
+    Lane => text("A named queue; it exists by being used.", limits::LANE_BYTES_MAX, PLAIN, "emails"),
+    Kind => text("Which handler runs an execution.", limits::KIND_BYTES_MAX, PRINTABLE, "send-email"),
+    WorkerName => text("Who holds a lease, for people to read.", limits::WORKER_BYTES_MAX, PRINTABLE, "mailer-1"),
+    IdempotencyKey => text(
+        "Makes a submit with the same key answer the first execution.",
+        limits::IDEMPOTENCY_KEY_BYTES_MAX, PRINTABLE, "order-17",
+    ),
+    UniqueKey => text("Stands for one unfinished execution at a time.", limits::UNIQUE_KEY_BYTES_MAX, PRINTABLE, "nightly"),
+    Capability => text("Something that a worker can do.", limits::CAPABILITY_BYTES_MAX, PLAIN, "gpu"),
+    TagKey => text("The key of a label.", limits::TAG_BYTES_MAX, PLAIN, "customer"),
+    TagValue => text("The value of a label.", limits::TAG_BYTES_MAX, PRINTABLE, "42"),
+    Category => text(
+        "The kind of a failure; `permanent` and `cancelled` are never retried.",
+        limits::CATEGORY_BYTES_MAX, "^[a-z0-9_]+$", "transient",
+    ),
+    ExecutionId => text(
+        "The stable name of an execution.",
+        64, "^x-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-(0|[1-9][0-9]{0,4})$",
+        "x-0192f0c8-0000-7000-8000-000000000001-17",
+    ),
+    CommandId => text("Names one call, so that a repeat of it gets the first answer.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    ApiKeyId => text("Names one key.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    Actor => text("Who did something.", limits::ACTOR_BYTES_MAX, PRINTABLE, "ada"),
+    LeaseId => text("Names one lease.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    Millis => number("A time: milliseconds since 1970 on the store's clock.", 1_800_000_000_000),
+    Span => number("A length of time in milliseconds.", 30_000),
+    Reason => ObjectBuilder::new()
+        .schema_type(SchemaType::new(Type::String))
+        .description(Some("A short text for people; a longer one than 512 bytes is cut."))
+        .examples(["the customer changed their mind"])
+        .build()
+        .into(),
+    Class => ArrayBuilder::new()
+        .items(RefOr::Ref(Ref::from_schema_name("Capability")))
+        .description(Some("Capabilities, each at most once."))
+        .max_items(Some(limits::CAPABILITIES_MAX))
+        .build()
+        .into(),
+}

@@ -1,0 +1,122 @@
+//! Who may call: keys, what they allow, and in which namespaces.
+
+use super::Format;
+use crate::{Actor, ApiKeyId, CommandId, Millis, Namespace};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A key that lets its holder call. The key itself is known to its holder alone; this remembers its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKey {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// Its public part.
+    pub id: ApiKeyId,
+    /// Who holds it, for people and in the trail of what operators did.
+    pub name: Actor,
+    /// What its secret part must hash to.
+    pub hash: KeyHash,
+    /// What it allows.
+    pub roles: BTreeSet<Role>,
+    /// Where; everywhere when empty.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<Namespace>,
+    /// When it was issued.
+    pub created_at: Millis,
+    /// The call that issued it.
+    pub created_by: CommandId,
+    /// Until when it is good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Millis>,
+    /// Since when it is good no more, because somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Millis>,
+}
+
+/// What a key allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Submit work, and look at single executions and their results.
+    Submit,
+    /// Claim work and report its end.
+    Work,
+    /// Cancel, steer, replay, remove, and change lanes; look at everything.
+    Operate,
+    /// Look at everything.
+    Read,
+    /// Everything, and issue and revoke keys.
+    Admin,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Submit, Self::Work, Self::Operate, Self::Read, Self::Admin];
+
+    /// The stable word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::Work => "work",
+            Self::Operate => "operate",
+            Self::Read => "read",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+impl ApiKey {
+    /// Whether it is good at a time.
+    #[must_use]
+    pub fn is_good(&self, now: Millis) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// Whether it may be used in a namespace.
+    #[must_use]
+    pub fn reaches(&self, namespace: &Namespace) -> bool {
+        self.namespaces.is_empty() || self.namespaces.contains(namespace)
+    }
+}
+
+/// The hash of a key's secret part. It is shown to nobody.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyHash(pub [u8; 32]);
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash(..)")
+    }
+}
+
+impl Serialize for KeyHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        serializer.serialize_str(&digits)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = || de::Error::custom("a hash of 64 hexadecimal digits is expected");
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}

@@ -1,0 +1,73 @@
+//! What all calls share: the engine, the keys, the room for bodies, and whether the server drains.
+
+use crate::keyring::Keyring;
+use crate::metrics::Metrics;
+use crate::options::Options;
+use onward::Client;
+use onward_core::{Millis, Namespace, Span};
+use onward_engine::Engine;
+use onward_engine::clock::Chance;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, watch};
+
+/// Bodies are counted in pieces of this many bytes, since a semaphore counts no further than 2^29 on small machines.
+pub(crate) const PIECE: usize = 1024;
+
+#[derive(Debug)]
+pub(crate) struct App {
+    client: Client,
+    pub(crate) options: Options,
+    pub(crate) keyring: Keyring,
+    /// One for each piece of a body that may be in memory.
+    pub(crate) room: Arc<Semaphore>,
+    pub(crate) metrics: Metrics,
+    draining: watch::Sender<bool>,
+}
+
+impl App {
+    pub(crate) fn new(client: Client, options: Options) -> Self {
+        let room = Arc::new(Semaphore::new(options.limits.inflight_bytes / PIECE));
+        let metrics = Metrics::new(client.engine().clone());
+        Self { client, options, keyring: Keyring::default(), room, metrics, draining: watch::Sender::new(false) }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.client.engine()
+    }
+
+    /// The client of a namespace.
+    pub(crate) fn client(&self, namespace: &Namespace) -> Client {
+        self.client.of(namespace.clone())
+    }
+
+    /// How long a call may wait that asks for so long.
+    pub(crate) fn wait(&self, asked: Span) -> Span {
+        asked.min(self.options.limits.wait)
+    }
+
+    pub(crate) fn sleep(&self, span: Span) -> impl Future<Output = ()> + Send + use<> {
+        self.client.sleep(span)
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.client.now()
+    }
+
+    pub(crate) fn chance(&self) -> &Chance {
+        self.client.chance()
+    }
+
+    pub(crate) fn drain(&self) {
+        self.draining.send_replace(true);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.draining.borrow()
+    }
+
+    /// Waits until the server drains.
+    pub(crate) async fn drained(&self) {
+        // The sender lives as long as this, so there is no error.
+        let _draining = self.draining.subscribe().wait_for(|draining| *draining).await.is_ok();
+    }
+}

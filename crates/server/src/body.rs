@@ -1,0 +1,147 @@
+//! How a body becomes a request: bounded in size, time and memory, and refused with the field that is wrong.
+
+use crate::app::{App, PIECE};
+use crate::problem::{Fault, Refusal};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use onward_core::Span;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// How long a body waits for room before its caller is told to slow down.
+const ROOM_WAIT: Span = Span::seconds(5);
+
+/// A request about one thing, and the room that it takes.
+pub(crate) struct One<T>(pub(crate) T, pub(crate) OwnedSemaphorePermit);
+
+/// A request about many things, and the room that it takes.
+pub(crate) struct Many<T>(pub(crate) T, pub(crate) OwnedSemaphorePermit);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for One<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (value, permit) = read(request, app, app.options.limits.body_bytes).await?;
+        Ok(Self(value, permit))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Many<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (value, permit) = read(request, app, app.options.limits.batch_bytes).await?;
+        Ok(Self(value, permit))
+    }
+}
+
+async fn read<T: DeserializeOwned>(
+    request: Request,
+    app: &App,
+    limit: usize,
+) -> Result<(T, OwnedSemaphorePermit), Refusal> {
+    let announced = length(request.headers());
+    if announced.is_some_and(|announced| announced > limit) {
+        return Err(too_large(limit));
+    }
+    // A body that does not say how large it is may become as large as allowed.
+    let permit = room(app, announced.unwrap_or(limit)).await?;
+    let is_json = is_json(request.headers());
+    let whole = Limited::new(request.into_body(), limit).collect();
+    let collected = tokio::select! {
+        biased;
+        collected = whole => collected,
+        () = app.sleep(app.options.limits.body_time) => return Err(too_slow()),
+    };
+    let bytes = match collected {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return Err(too_large(limit)),
+        Err(error) => {
+            let detail = format!("the body broke off: {error}");
+            return Err(Refusal::new(Fault::Body, detail));
+        }
+    };
+    if bytes.is_empty() {
+        return Ok((parse(&Bytes::from_static(b"{}"))?, permit));
+    }
+    if !is_json {
+        return Err(Refusal::new(Fault::MediaType, "the body is not declared as JSON"));
+    }
+    Ok((parse(&bytes)?, permit))
+}
+
+/// Waits for room for a body.
+async fn room(app: &App, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+    let pieces = u32::try_from(bytes.div_ceil(PIECE).max(1)).unwrap_or(u32::MAX);
+    let permit = app.room.clone().acquire_many_owned(pieces);
+    tokio::select! {
+        biased;
+        permit = permit => permit.map_err(|_| Refusal::overloaded()),
+        () = app.sleep(ROOM_WAIT) => Err(Refusal::overloaded()),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Refusal> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let wrong = |why: String| Refusal::new(Fault::Body, why);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let (field, refusal) = (error.path().to_string(), wrong(error.inner().to_string()));
+        if field == "." { refusal } else { refusal.about(field) }
+    })?;
+    json.end().map_err(|error| wrong(error.to_string()))?;
+    Ok(value)
+}
+
+fn length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(text) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let kind = text.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+fn too_large(limit: usize) -> Refusal {
+    Refusal::new(Fault::TooLarge, format!("a body has at most {limit} bytes here"))
+}
+
+fn too_slow() -> Refusal {
+    Refusal::new(Fault::TooSlow, "the body took too long to arrive")
+}
+
+/// What a query says.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Refusal::new(Fault::Query, rejection.body_text())),
+        }
+    }
+}
+
+/// A part of the path that must be of a type.
+pub(crate) struct InPath<T>(pub(crate) T);
+
+impl<T, S> FromRequestParts<S> for InPath<T>
+where
+    T: std::str::FromStr + Send,
+    T::Err: Into<onward::Error>,
+    S: Send + Sync,
+{
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let text = path.map_err(|_| Refusal::no_route())?.0;
+        text.parse().map(Self).map_err(|error: T::Err| Refusal::from(error))
+    }
+}

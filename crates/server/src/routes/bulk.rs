@@ -1,0 +1,47 @@
+//! One thing done with every execution that passes a filter.
+
+use crate::access::Caller;
+use crate::answer::{Said, ok};
+use crate::app::App;
+use crate::body::One;
+use crate::problem::Refusal;
+use axum::extract::State;
+use onward::Error;
+use onward::wire::{BulkAnswer, BulkRefusal, BulkRequest, Problem};
+use onward_core::ExecutionId;
+use std::sync::Arc;
+
+/// Executions of one call unless chosen.
+const PAGE: usize = 100;
+
+/// Do one thing with every execution that passes a filter, one page at a time.
+///
+/// With `dry_run` nothing is done and the answer says with which executions it would be. Repeat the call with `cursor` set
+/// to `next` until there is none.
+#[utoipa::path(post, path = "/v1/bulk", tag = "operate", request_body = BulkRequest, responses(
+    (status = 200, description = "What came of one page", body = BulkAnswer),
+))]
+pub(super) async fn bulk(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    One(request, _room): One<BulkRequest>,
+) -> Result<Said<BulkAnswer>, Refusal> {
+    let filter = request.filter.clone().into_filter()?;
+    let found = caller.client.find(&filter, request.cursor.as_deref(), request.limit.unwrap_or(PAGE)).await?;
+    let matched: Vec<ExecutionId> = found.executions.iter().map(|execution| execution.id).collect();
+    let mut answer = BulkAnswer { dry_run: request.dry_run, matched, done: 0, refused: Vec::new(), next: found.next };
+    if !request.dry_run {
+        let (namespace, by) = (caller.client.namespace(), caller.actor.as_ref());
+        let done = app.engine().operate_many(namespace, &answer.matched, by, &request.act()).await;
+        for (id, done) in answer.matched.iter().zip(done) {
+            match done {
+                Ok(_) => answer.done += 1,
+                Err(error) => {
+                    let problem = Problem::from(&Error::from(error));
+                    answer.refused.push(BulkRefusal { id: *id, problem });
+                }
+            }
+        }
+    }
+    Ok(ok(answer))
+}

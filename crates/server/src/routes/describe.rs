@@ -1,0 +1,77 @@
+//! The description of the API: what the handlers say, and what holds for all of them.
+
+use crate::access::{self, Access};
+use axum::http::Method;
+use onward_core::record::Role;
+use serde_json::json;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::Components;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, Info, OpenApi, Ref, RefOr, ResponseBuilder};
+
+const ABOUT: &str = "Durable execution over HTTP. Submit work, run it with workers in any language, look at it, steer it. \
+An accepted execution reaches exactly one end; handlers run at least once. Times are milliseconds since 1970 and lengths of \
+time milliseconds; a caller may also write `2030-01-01T09:00:00Z` and `30s`. A refusal is `application/problem+json` with a \
+stable `code`.";
+
+/// What any call may be answered instead of what it asked for.
+const REFUSALS: [(&str, &str); 11] = [
+    ("400", "The call is wrong; `field` says where"),
+    ("401", "The call has no key that is good"),
+    ("403", "The key does not allow this"),
+    ("404", "There is no such thing in this namespace"),
+    ("408", "The body took too long to arrive"),
+    ("409", "The execution's state does not allow this"),
+    ("410", "The execution was removed"),
+    ("413", "The body or a payload is too large"),
+    ("415", "The body is not JSON"),
+    ("429", "Too much is going on; try again later"),
+    ("503", "The store is away or the server is stopping; try again"),
+];
+
+/// The whole description.
+pub(crate) fn describe() -> OpenApi {
+    let mut api = super::all().into_openapi();
+    api.info = Info::new("Onward", env!("CARGO_PKG_VERSION"));
+    api.info.description = Some(ABOUT.to_owned());
+    let components = api.components.get_or_insert_with(Components::new);
+    let mut scheme = Http::new(HttpAuthScheme::Bearer);
+    scheme.description = Some("A key, as `onward key create` and `POST /v1/keys` give it.".to_owned());
+    components.add_security_scheme("key", SecurityScheme::Http(scheme));
+    for (path, item) in &mut api.paths.paths {
+        let operations = [
+            (Method::GET, &mut item.get),
+            (Method::POST, &mut item.post),
+            (Method::PATCH, &mut item.patch),
+            (Method::DELETE, &mut item.delete),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                complete(operation, access::of(&method, path));
+            }
+        }
+    }
+    api
+}
+
+fn complete(operation: &mut Operation, access: Option<Access>) {
+    let Some(Access::Roles(roles)) = access else { return };
+    let roles: Vec<&str> = roles.iter().chain(&[Role::Admin]).map(|role| role.as_str()).collect();
+    let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
+    extensions.insert("x-roles".to_owned(), json!(roles));
+    operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
+    let about = "Whose work; the only namespace of the key, or `default`, when absent.";
+    let namespace = ParameterBuilder::new()
+        .name("Onward-Namespace")
+        .parameter_in(ParameterIn::Header)
+        .description(Some(about))
+        .schema(Some(Ref::from_schema_name("Namespace")))
+        .build();
+    operation.parameters.get_or_insert_with(Vec::new).push(RefOr::T(namespace));
+    for (status, about) in REFUSALS {
+        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response = ResponseBuilder::new().description(about).content("application/problem+json", problem).build();
+        operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
+    }
+}

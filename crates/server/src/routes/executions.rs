@@ -1,0 +1,149 @@
+//! Looking at executions.
+
+use crate::access::Caller;
+use crate::answer::{Said, ok};
+use crate::app::App;
+use crate::body::{Asked, InPath};
+use crate::problem::Refusal;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use onward::Description;
+use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, Length, SearchQuery};
+use onward_core::record::State as Stage;
+use onward_core::{ExecutionId, Explanation, Payload, PayloadSlot, Rejection};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Executions of a page unless chosen.
+const PAGE: usize = 100;
+
+/// Search executions.
+#[utoipa::path(get, path = "/v1/executions", tag = "executions", params(SearchQuery), responses(
+    (status = 200, description = "One page", body = FoundPage),
+))]
+pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> Result<Said<FoundPage>, Refusal> {
+    let filter = query.filter().into_filter()?;
+    let found = caller.client.find(&filter, query.cursor.as_deref(), query.limit.unwrap_or(PAGE)).await?;
+    Ok(ok(FoundPage { executions: found.executions, scanned: found.scanned, next: found.next }))
+}
+
+/// Count executions by state.
+#[utoipa::path(get, path = "/v1/counts", tag = "executions", responses(
+    (status = 200, description = "Counted to 100,000 of each", body = CountsAnswer),
+))]
+pub(super) async fn counts(caller: Caller) -> Result<Said<CountsAnswer>, Refusal> {
+    Ok(ok(caller.client.counts().await?.into()))
+}
+
+/// Look at one execution.
+#[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    (status = 200, description = "The execution", body = Description),
+))]
+pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<Description>, Refusal> {
+    match caller.client.get(id).await? {
+        Some(found) => Ok(ok(found)),
+        None => Err(Rejection::ExecutionNotFound(id).into()),
+    }
+}
+
+/// Get what an execution was submitted with, as it was given.
+#[utoipa::path(get, path = "/v1/executions/{id}/input", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    (status = 200, description = "The input, with its own content type", content_type = "*/*", body = serde_json::Value),
+))]
+pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Response, Refusal> {
+    match caller.client.input(id).await? {
+        Some(payload) => Ok(raw(payload)),
+        None => Err(Rejection::ExecutionNotFound(id).into()),
+    }
+}
+
+/// How long the caller waits for the end.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Waiting {
+    /// Waits this long for the end, at most a minute.
+    wait: Option<Length>,
+    /// Whose work; the header `Onward-Namespace` says the same.
+    #[param(value_type = Option<onward_core::Namespace>)]
+    #[serde(rename = "namespace")]
+    _namespace: Option<String>,
+}
+
+/// Get what an execution ended with, as its handler gave it.
+///
+/// Before it has ended the answer is 202. One that ended without a result is a 409 that says how it ended.
+#[utoipa::path(get, path = "/v1/executions/{id}/result", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which"), Waiting), responses(
+    (status = 200, description = "The result, with its own content type", content_type = "*/*", body = serde_json::Value),
+    (status = 202, description = "It has not ended yet", body = Description),
+))]
+pub(super) async fn result(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(id): InPath<ExecutionId>,
+    Asked(waiting): Asked<Waiting>,
+) -> Result<Response, Refusal> {
+    let absent = || Refusal::from(Rejection::ExecutionNotFound(id));
+    let seen = caller.client.get(id).await?.ok_or_else(absent)?;
+    if let Some(Length(span)) = waiting.wait.filter(|_| seen.finished_at.is_none()) {
+        tokio::select! {
+            biased;
+            found = app.engine().wait(id, app.wait(span)) => drop(found?),
+            () = app.drained() => {}
+        }
+    }
+    let execution = app.engine().get(id).await?.ok_or_else(absent)?;
+    if !matches!(execution.state, Stage::Finished(_)) {
+        return Ok(Said(StatusCode::ACCEPTED, Description::of(&execution)).into_response());
+    }
+    caller.client.ended(&execution)?;
+    let payload = app.engine().payload(&execution, PayloadSlot::Result).await?;
+    Ok(raw(payload.unwrap_or_else(Payload::null)))
+}
+
+/// A payload as it was given. What somebody else wrote must not be run by a browser.
+fn raw(payload: Payload) -> Response {
+    let kind = HeaderValue::from_str(payload.content_type());
+    let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (HeaderName::from_static("content-security-policy"), HeaderValue::from_static("sandbox; default-src 'none'")),
+    ];
+    let bytes = match payload {
+        Payload::Json(json) => json.as_str().to_owned().into(),
+        Payload::Bytes { bytes, .. } => bytes,
+    };
+    (headers, bytes).into_response()
+}
+
+/// Look at the attempts of an execution.
+#[utoipa::path(get, path = "/v1/executions/{id}/attempts", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    (status = 200, description = "Oldest first", body = AttemptList),
+))]
+pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<AttemptList>, Refusal> {
+    Ok(ok(AttemptList { attempts: caller.client.attempts(id).await? }))
+}
+
+/// Look at everything that happened to an execution.
+#[utoipa::path(get, path = "/v1/executions/{id}/history", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    (status = 200, description = "Oldest first", body = HistoryPage),
+))]
+pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<HistoryPage>, Refusal> {
+    Ok(ok(HistoryPage { transitions: caller.client.history(id).await? }))
+}
+
+/// Learn what an execution waits for and what would move it on.
+#[utoipa::path(get, path = "/v1/executions/{id}/why", tag = "executions",
+    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    (status = 200, description = "The explanation", body = Explanation),
+))]
+pub(super) async fn why(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<Explanation>, Refusal> {
+    Ok(ok(caller.client.why(id).await?))
+}

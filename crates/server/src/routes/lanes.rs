@@ -1,0 +1,65 @@
+//! Lanes.
+
+use crate::access::Caller;
+use crate::answer::{Said, ok};
+use crate::app::App;
+use crate::body::{InPath, One};
+use crate::problem::Refusal;
+use axum::extract::State;
+use onward::wire::{LaneInfo, LaneList, LanePatch};
+use onward_core::record::LaneSettings;
+use onward_core::{Lane, SetLane};
+use std::sync::Arc;
+
+/// List the lanes that are used or were changed.
+#[utoipa::path(get, path = "/v1/lanes", tag = "lanes", responses(
+    (status = 200, description = "By name", body = LaneList),
+))]
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<Said<LaneList>, Refusal> {
+    let lanes = app.engine().lanes(caller.client.namespace()).await?;
+    Ok(ok(LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() }))
+}
+
+/// Look at a lane. One that nobody used or changed is open and empty.
+#[utoipa::path(get, path = "/v1/lanes/{lane}", tag = "lanes",
+    params(("lane" = Lane, Path, description = "Which")), responses(
+    (status = 200, description = "The lane", body = LaneInfo),
+))]
+pub(super) async fn get(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(lane): InPath<Lane>,
+) -> Result<Said<LaneInfo>, Refusal> {
+    Ok(ok(look(&app, &caller, lane).await?))
+}
+
+async fn look(app: &App, caller: &Caller, lane: Lane) -> Result<LaneInfo, Refusal> {
+    let lanes = app.engine().lanes(caller.client.namespace()).await?;
+    let found = lanes.into_iter().find(|found| found.lane == lane).map(LaneInfo::from);
+    Ok(found.unwrap_or_else(|| {
+        let LaneSettings { state, defaults } = LaneSettings::default();
+        LaneInfo { lane, state, defaults, ready: 0, ready_capped: false }
+    }))
+}
+
+/// Change what a lane lets through, and what holds for submissions to it. Answers when every partition obeys.
+#[utoipa::path(patch, path = "/v1/lanes/{lane}", tag = "lanes",
+    params(("lane" = Lane, Path, description = "Which")), request_body = LanePatch, responses(
+    (status = 200, description = "The lane as it is now", body = LaneInfo),
+))]
+pub(super) async fn change(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    InPath(lane): InPath<Lane>,
+    One(patch, _room): One<LanePatch>,
+) -> Result<Said<LaneInfo>, Refusal> {
+    let set = SetLane {
+        command: app.engine().command_id(),
+        namespace: caller.client.namespace().clone(),
+        lane: lane.clone(),
+        by: caller.actor.clone(),
+        change: patch.into(),
+    };
+    app.engine().set_lane_with(set).await?;
+    Ok(ok(look(&app, &caller, lane).await?))
+}

@@ -1,0 +1,121 @@
+//! All routes, what stands before them, and how they are described.
+
+mod bulk;
+mod describe;
+mod events;
+mod executions;
+mod keys;
+mod lanes;
+mod operate;
+mod submit;
+mod system;
+mod work;
+
+pub(crate) use describe::describe;
+
+use crate::access;
+use crate::app::App;
+use crate::problem::Refusal;
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Every route with its description.
+fn all() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(submit::submit, executions::search))
+        .routes(routes!(submit::submit_batch))
+        .routes(routes!(executions::counts))
+        .routes(routes!(executions::get, operate::purge))
+        .routes(routes!(executions::input))
+        .routes(routes!(executions::result))
+        .routes(routes!(executions::attempts))
+        .routes(routes!(executions::history))
+        .routes(routes!(executions::why))
+        .routes(routes!(operate::cancel))
+        .routes(routes!(operate::reschedule))
+        .routes(routes!(operate::priority))
+        .routes(routes!(operate::tags))
+        .routes(routes!(operate::revoke))
+        .routes(routes!(operate::replay))
+        .routes(routes!(bulk::bulk))
+        .routes(routes!(work::claim))
+        .routes(routes!(work::renew))
+        .routes(routes!(work::complete))
+        .routes(routes!(work::fail))
+        .routes(routes!(work::delay))
+        .routes(routes!(work::unclaim))
+        .routes(routes!(work::cancel))
+        .routes(routes!(work::progress))
+        .routes(routes!(work::progress_batch))
+        .routes(routes!(work::reports))
+        .routes(routes!(lanes::list))
+        .routes(routes!(lanes::get, lanes::change))
+        .routes(routes!(events::page))
+        .routes(routes!(events::stream))
+        .routes(routes!(keys::list, keys::issue))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(system::health))
+        .routes(routes!(system::ready))
+        .routes(routes!(system::metrics))
+}
+
+/// The whole service.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let (routes, _) = all().split_for_parts();
+    routes
+        .merge(system::pages())
+        .route_layer(from_fn_with_state(app.clone(), access::check))
+        .route_layer(from_fn_with_state(app.clone(), measure))
+        .method_not_allowed_fallback(|| async { Refusal::no_method() })
+        .fallback(|| async { Refusal::no_route() })
+        .layer(from_fn(survive))
+        .layer(from_fn_with_state(app.clone(), across_origins))
+        .with_state(app.clone())
+}
+
+/// Counts a call and how long it took.
+async fn measure(State(app): State<Arc<App>>, path: MatchedPath, request: Request, next: Next) -> Response {
+    let (method, began) = (request.method().clone(), app.now());
+    let response = next.run(request).await;
+    app.metrics.answered(&method, path.as_str(), response.status(), (app.now() - began).0 as f64 / 1_000.0);
+    response
+}
+
+/// Turns a panic into an answer: it costs one call, not the server.
+async fn survive(request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            tracing::error!(%method, path, "a call panicked");
+            Refusal::internal("the call broke something inside").into_response()
+        }
+    }
+}
+
+/// Lets web pages of chosen origins call.
+async fn across_origins(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let allowed = origin.filter(|origin| app.options.cors.iter().any(|known| origin.as_bytes() == known.as_bytes()));
+    let Some(origin) = allowed else { return next.run(request).await };
+    let mut response = match *request.method() {
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        _ => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    let methods = HeaderValue::from_static("GET, POST, PATCH, DELETE");
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    let allowed = "authorization, content-type, idempotency-key, last-event-id, onward-namespace";
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
+    response
+}

@@ -1,0 +1,65 @@
+//! What operators of the server itself look at: health, metrics, and the description of the API.
+
+use crate::app::App;
+use crate::docs;
+use crate::problem::Refusal;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::get;
+use onward_core::Span;
+use std::sync::Arc;
+
+/// How long the store may take to say that it is there.
+const HEALTH_TIME: Span = Span::seconds(2);
+
+/// Say that the process runs.
+#[utoipa::path(get, path = "/healthz", tag = "system", responses(
+    (status = 200, description = "It runs", content_type = "text/plain", body = String),
+))]
+pub(super) async fn health() -> &'static str {
+    "ok\n"
+}
+
+/// Say whether calls can be served: not while draining, and not while the store is away.
+#[utoipa::path(get, path = "/readyz", tag = "system", responses(
+    (status = 200, description = "They can", content_type = "text/plain", body = String),
+    (status = 503, description = "They cannot, and why", content_type = "text/plain", body = String),
+))]
+pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
+    if app.is_draining() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned());
+    }
+    tokio::select! {
+        biased;
+        health = app.engine().store().health() => match health {
+            Ok(_) => (StatusCode::OK, "ready\n".to_owned()),
+            Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("the store is away: {error}\n")),
+        },
+        () = app.sleep(HEALTH_TIME) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n".to_owned()),
+    }
+}
+
+/// Measure: counters and durations in the text format of Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "system", responses(
+    (status = 200, description = "The metrics", content_type = "application/openmetrics-text", body = String),
+))]
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let text =
+        app.metrics.text().map_err(|error| Refusal::internal(format!("metrics could not be written: {error}")))?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// The pages that describe the API; they are not part of it.
+pub(super) fn pages() -> Router<Arc<App>> {
+    let api = super::describe();
+    let page: Arc<str> = docs::page(&api).into();
+    let json: Arc<str> = api.to_json().unwrap_or_default().into();
+    let serve_json = move || async move { ([(header::CONTENT_TYPE, "application/json")], json.to_string()) };
+    Router::new()
+        .route("/", get(|| async { Redirect::temporary("/docs") }))
+        .route("/docs", get(move || async move { Html(page.to_string()) }))
+        .route("/v1/openapi.json", get(serve_json))
+}

@@ -1,0 +1,254 @@
+//! What workers call: claim, renew, report. A worker needs nothing but HTTP.
+
+use crate::access::Caller;
+use crate::answer::{Said, ok};
+use crate::app::App;
+use crate::body::{Many, One};
+use crate::metrics::Counted;
+use crate::problem::Refusal;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use onward::wire::{
+    ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, ItemAnswer, LeaseToken, Leased,
+    ProgressBatch, ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer,
+    ReportItem, ReturnRequest, Work, WorkerCancelRequest,
+};
+use onward::{Error, Result as ClientResult};
+use onward_core::{CommandId, Fence, Namespace, Rejection, Span, limits};
+use onward_engine::{LeaseReport, Reported};
+use std::sync::Arc;
+
+/// The header by which a worker makes a report repeatable.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+type Reporting = Result<Said<ReportAnswer>, Refusal>;
+
+/// Claim executions under leases; with nothing ready, wait for the first.
+#[utoipa::path(post, path = "/v1/work/claim", tag = "work", request_body = ClaimRequest, responses(
+    (status = 200, description = "What was claimed; empty when nothing was ready in time", body = ClaimAnswer),
+))]
+pub(super) async fn claim(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    One(request, room): One<ClaimRequest>,
+) -> Result<Said<ClaimAnswer>, Refusal> {
+    drop(room);
+    Ok(ok(ClaimAnswer { executions: take(&app, &caller, &request).await? }))
+}
+
+async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Work>, Refusal> {
+    let wants = request.wants(caller.client.namespace());
+    let _waiting = Counted::in_(&app.metrics.waiting);
+    let claimed = tokio::select! {
+        biased;
+        claimed = app.engine().claim(&wants, app.wait(request.wait())) => claimed?,
+        () = app.drained() => Vec::new(),
+    };
+    Ok(claimed.into_iter().map(Work::from).collect())
+}
+
+/// A lease of another namespace does not exist for its caller.
+fn own(namespace: &Namespace, lease: LeaseToken) -> ClientResult<Fence> {
+    if lease.0.lease.is_within(namespace) {
+        Ok(lease.0)
+    } else {
+        Err(Rejection::ExecutionNotFound(lease.0.execution).into())
+    }
+}
+
+fn few(field: &'static str, count: usize) -> Result<(), Refusal> {
+    let max = limits::CALL_ITEMS_MAX;
+    if count <= max {
+        return Ok(());
+    }
+    let why = format!("at most {max} fit one call, {count} were given");
+    Err(Rejection::InvalidArgument { field, why }.into())
+}
+
+/// Extend leases, and learn whether somebody wants an attempt to stop.
+#[utoipa::path(post, path = "/v1/work/renew", tag = "work", request_body = RenewRequest, responses(
+    (status = 200, description = "The answers, in the same order", body = RenewAnswer),
+))]
+pub(super) async fn renew(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Many(request, _room): Many<RenewRequest>,
+) -> Result<Said<RenewAnswer>, Refusal> {
+    few("leases", request.leases.len())?;
+    let ttl = request.lease.map_or(limits::LEASE_DEFAULT, |length| length.0);
+    let namespace = caller.client.namespace();
+    let owned: Vec<ClientResult<Fence>> = request.leases.into_iter().map(|lease| own(namespace, lease)).collect();
+    let fences: Vec<Fence> = owned.iter().filter_map(|fence| fence.as_ref().ok().copied()).collect();
+    let mut answers = app.engine().renew(&fences, ttl).await.into_iter();
+    let results = owned.into_iter().map(|fence| {
+        let renewed = fence.and_then(|_| answers.next().unwrap_or_else(unanswered).map_err(Error::from));
+        ItemAnswer::of(renewed, Leased::from)
+    });
+    Ok(ok(RenewAnswer { results: results.collect() }))
+}
+
+fn unanswered<T>() -> Result<T, onward_engine::Error> {
+    Err(onward_engine::Error::Internal("a call was not answered".into()))
+}
+
+/// Carries out reports; each answer is in its report's place.
+async fn report(app: &App, namespace: &Namespace, items: Vec<ReportItem>) -> Vec<ClientResult<Reported>> {
+    let mut good: Vec<LeaseReport> = Vec::with_capacity(items.len());
+    let places: Vec<ClientResult<()>> = items
+        .into_iter()
+        .map(|item| {
+            own(namespace, item.lease)?;
+            good.push(item.into_report(app.engine().command_id())?);
+            Ok(())
+        })
+        .collect();
+    let mut answers = app.engine().report(good).await.into_iter();
+    let answer =
+        |place: ClientResult<()>| place.and_then(|()| answers.next().unwrap_or_else(unanswered).map_err(Error::from));
+    places.into_iter().map(answer).collect()
+}
+
+/// Carries out one report, which a key in the header makes repeatable.
+async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, item: impl Into<ReportItem>) -> Reporting {
+    let namespace = caller.client.namespace();
+    let mut item: ReportItem = item.into();
+    item.command = item.command.or_else(|| {
+        let key = headers.get(IDEMPOTENCY_KEY)?;
+        Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes()]))
+    });
+    let mut answers = report(app, namespace, vec![item]).await;
+    let reported = answers.pop().unwrap_or_else(|| unanswered().map_err(Error::from))?;
+    Ok(ok(reported.into()))
+}
+
+/// End an execution well.
+#[utoipa::path(post, path = "/v1/work/complete", tag = "work", request_body = CompleteRequest, responses(
+    (status = 200, description = "What came of it", body = ReportAnswer),
+))]
+pub(super) async fn complete(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<CompleteRequest>,
+) -> Reporting {
+    report_one(&app, &caller, &headers, request).await
+}
+
+/// End an attempt badly; the policy decides what follows.
+#[utoipa::path(post, path = "/v1/work/fail", tag = "work", request_body = FailRequest, responses(
+    (status = 200, description = "What came of it", body = ReportAnswer),
+))]
+pub(super) async fn fail(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<FailRequest>,
+) -> Reporting {
+    report_one(&app, &caller, &headers, request).await
+}
+
+/// Go on with an attempt later; its lease is released.
+#[utoipa::path(post, path = "/v1/work/delay", tag = "work", request_body = DelayRequest, responses(
+    (status = 200, description = "What came of it", body = ReportAnswer),
+))]
+pub(super) async fn delay(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<DelayRequest>,
+) -> Reporting {
+    report_one(&app, &caller, &headers, request).await
+}
+
+/// Give a lease back; another worker may take the execution at once, and no retry is used up.
+#[utoipa::path(post, path = "/v1/work/unclaim", tag = "work", request_body = ReturnRequest, responses(
+    (status = 200, description = "What came of it", body = ReportAnswer),
+))]
+pub(super) async fn unclaim(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<ReturnRequest>,
+) -> Reporting {
+    report_one(&app, &caller, &headers, request).await
+}
+
+/// Cancel an execution that its worker finds unwanted.
+#[utoipa::path(post, path = "/v1/work/cancel", tag = "work", request_body = WorkerCancelRequest, responses(
+    (status = 200, description = "What came of it", body = ReportAnswer),
+))]
+pub(super) async fn cancel(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<WorkerCancelRequest>,
+) -> Reporting {
+    report_one(&app, &caller, &headers, request).await
+}
+
+/// Say how far an attempt is, and learn whether its lease still holds.
+#[utoipa::path(post, path = "/v1/work/progress", tag = "work", request_body = ProgressRequest, responses(
+    (status = 200, description = "The lease", body = Leased),
+))]
+pub(super) async fn progress(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    One(request, _room): One<ProgressRequest>,
+) -> Result<Said<Leased>, Refusal> {
+    Ok(ok(note(&app, caller.client.namespace(), request).await?))
+}
+
+async fn note(app: &App, namespace: &Namespace, request: ProgressRequest) -> ClientResult<Leased> {
+    let fence = own(namespace, request.lease)?;
+    Ok(app.engine().progress(fence, request.percent, request.message).await?.into())
+}
+
+/// Say how far many attempts are.
+#[utoipa::path(post, path = "/v1/work/progress/batch", tag = "work", request_body = ProgressBatch, responses(
+    (status = 200, description = "The answers, in the same order", body = RenewAnswer),
+))]
+pub(super) async fn progress_batch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Many(batch, _room): Many<ProgressBatch>,
+) -> Result<Said<RenewAnswer>, Refusal> {
+    few("items", batch.items.len())?;
+    let namespace = caller.client.namespace();
+    let notes = batch.items.into_iter().map(|request| note(&app, namespace, request));
+    let answers = futures_util::future::join_all(notes).await;
+    Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
+}
+
+/// End many leases, each on its own, and claim more work in the same breath.
+#[utoipa::path(post, path = "/v1/work/reports", tag = "work", request_body = ReportBatch, responses(
+    (status = 200, description = "The answers, in the same order, and what was claimed", body = ReportBatchAnswer),
+))]
+pub(super) async fn reports(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Many(batch, _room): Many<ReportBatch>,
+) -> Result<Said<ReportBatchAnswer>, Refusal> {
+    few("reports", batch.reports.len())?;
+    if let Some(claim) = &batch.claim
+        && claim.wait() > Span(0)
+        && !batch.reports.is_empty()
+    {
+        let why = "answers to reports cannot wait for work: leave it out, or claim by itself".to_owned();
+        return Err(Rejection::InvalidArgument { field: "claim.wait", why }.into());
+    }
+    let claiming = async {
+        match &batch.claim {
+            Some(request) => take(&app, &caller, request).await,
+            None => Ok(Vec::new()),
+        }
+    };
+    let (answers, claimed) =
+        futures_util::future::join(report(&app, caller.client.namespace(), batch.reports), claiming).await;
+    let results = answers.into_iter().map(|answer| ItemAnswer::of(answer, ReportAnswer::from)).collect();
+    // Reports that were carried out are answered, whatever became of the claim.
+    let executions = claimed.unwrap_or_else(|refusal| {
+        tracing::debug!(code = refusal.0.code, "nothing could be claimed together with reports");
+        Vec::new()
+    });
+    Ok(ok(ReportBatchAnswer { results, executions }))
+}

@@ -1,0 +1,154 @@
+//! Who may call what: every route of the description, with no key, a wrong one, and one of another namespace.
+
+use crate::site::{As, Site};
+use onward_core::record::Role;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
+
+/// Every route that needs a key, from the description that the server serves: the method, a path, and the roles.
+async fn guarded_routes(site: &Site) -> Vec<(Method, String, Vec<String>)> {
+    let (_, api) = site.get("/v1/openapi.json").await;
+    let mut routes = Vec::new();
+    for (path, item) in api["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Some(roles) = operation["x-roles"].as_array() else { continue };
+            let roles = roles.iter().map(|role| role.as_str().unwrap().to_owned()).collect();
+            let id = if path.starts_with("/v1/keys") { "0192f0c8000070008000000000000001" } else { ID };
+            let path = path.replace("{id}", id).replace("{lane}", "emails");
+            routes.push((method.to_uppercase().parse().unwrap(), path, roles));
+        }
+    }
+    assert!(routes.len() > 30, "{}", routes.len());
+    routes
+}
+
+async fn refused(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    let problem: Value = response.json().await.unwrap();
+    assert_eq!(problem["status"], status);
+    (status, problem["code"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn every_route_turns_away_whoever_may_not_call_it() {
+    let site = Site::guarded().await;
+    let all = Role::ALL.map(Role::as_str);
+    let mut keys = Vec::new();
+    for role in Role::ALL {
+        keys.push(site.key(&[role], &[]).await.0);
+    }
+    let everything = [Role::Submit, Role::Work, Role::Operate, Role::Read];
+    let (stranger, _) = site.key(&everything, &["theirs"]).await;
+    let forged = format!("{}0", &keys[0][..keys[0].len() - 1]);
+    for (method, path, roles) in guarded_routes(&site).await {
+        let nobody = site.send(&As::default(), method.clone(), &path, None).await;
+        assert_eq!(refused(nobody).await, (401, "unauthorized".into()), "{method} {path}");
+        for wrong in [&forged, "", "onward_nonsense", "\u{e9}"].map(str::to_owned) {
+            let request = site.request(method.clone(), &path).header("Authorization", format!("Bearer {wrong}"));
+            let answer = refused(request.send().await.unwrap()).await;
+            assert_eq!(answer, (401, "unauthorized".into()), "{method} {path} with {wrong:?}");
+        }
+        for (role, key) in all.iter().zip(&keys) {
+            let who = As { key: Some(key), namespace: None };
+            let response = site.send(&who, method.clone(), &path, None).await;
+            let status = response.status().as_u16();
+            let allowed = roles.iter().any(|allowed| allowed == role);
+            assert_eq!(status == 403, !allowed, "{method} {path} as {role}: {status}");
+            assert_ne!(status, 401, "{method} {path} as {role}");
+        }
+        if roles == ["admin"] {
+            continue;
+        }
+        let who = As { key: Some(&stranger), namespace: Some("ours") };
+        let answer = refused(site.send(&who, method.clone(), &path, None).await).await;
+        assert_eq!(answer, (404, "namespace_not_found".into()), "{method} {path}");
+    }
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_namespace_does_not_exist() {
+    let site = Site::guarded().await;
+    let roles = [Role::Submit, Role::Work, Role::Operate, Role::Read];
+    let ((ours, _), (theirs, _)) = (site.key(&roles, &["ours"]).await, site.key(&roles, &["theirs"]).await);
+    let (we, they) = (As { key: Some(&ours), namespace: None }, As { key: Some(&theirs), namespace: None });
+    let submitted = site.send(&we, Method::POST, "/v1/executions", Some(&json!({"kind": "k"}))).await;
+    let id = submitted.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned();
+    let claimed = site.send(&we, Method::POST, "/v1/work/claim", Some(&json!({"worker": "w"}))).await;
+    let lease = claimed.json::<Value>().await.unwrap()["executions"][0]["lease"].clone();
+    for verb in ["", "/input", "/result", "/attempts", "/history", "/why"] {
+        let answer = site.send(&they, Method::GET, &format!("/v1/executions/{id}{verb}"), None).await;
+        assert_eq!(refused(answer).await, (404, "execution_not_found".into()), "{verb}");
+    }
+    for (verb, body) in [
+        ("cancel", json!({})),
+        ("reschedule", json!({})),
+        ("priority", json!({"priority": 1})),
+        ("tags", json!({})),
+        ("revoke", json!({})),
+        ("replay", json!({})),
+    ] {
+        let answer = site.send(&they, Method::POST, &format!("/v1/executions/{id}/{verb}"), Some(&body)).await;
+        assert_eq!(refused(answer).await, (404, "execution_not_found".into()), "{verb}");
+    }
+    for (verb, mut body) in [
+        ("complete", json!({})),
+        ("fail", json!({})),
+        ("delay", json!({"delay": "1s"})),
+        ("unclaim", json!({})),
+        ("cancel", json!({})),
+        ("progress", json!({})),
+    ] {
+        body["lease"] = lease.clone();
+        let answer = site.send(&they, Method::POST, &format!("/v1/work/{verb}"), Some(&body)).await;
+        assert_eq!(refused(answer).await, (404, "execution_not_found".into()), "{verb}");
+    }
+    let renewed = site.send(&they, Method::POST, "/v1/work/renew", Some(&json!({"leases": [lease]}))).await;
+    assert_eq!(renewed.json::<Value>().await.unwrap()["results"][0]["problem"]["code"], "execution_not_found");
+    let found = site.send(&they, Method::GET, "/v1/executions", None).await.json::<Value>().await.unwrap();
+    assert_eq!(found["executions"], json!([]));
+    let events = site.send(&they, Method::GET, "/v1/events", None).await.json::<Value>().await.unwrap();
+    assert_eq!(events["events"], json!([]));
+    let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;
+    assert_eq!(done.status().as_u16(), 200, "nobody has touched it");
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn keys_are_issued_shown_once_and_revoked() {
+    let site = Site::guarded().await;
+    let (admin, _) = site.key(&[Role::Admin], &[]).await;
+    let ada = As { key: Some(&admin), namespace: None };
+    let new = json!({"name": "mailer", "roles": ["work"], "namespaces": ["shop"], "expires_after": "1d"});
+    let issued = site.send(&ada, Method::POST, "/v1/keys", Some(&new)).await;
+    assert_eq!(issued.status().as_u16(), 201);
+    let issued: Value = issued.json().await.unwrap();
+    let (key, id) = (issued["key"].as_str().unwrap().to_owned(), issued["info"]["id"].as_str().unwrap().to_owned());
+    let claim = json!({"worker": "w"});
+    let mailer = As { key: Some(&key), namespace: None };
+    assert_eq!(site.send(&mailer, Method::POST, "/v1/work/claim", Some(&claim)).await.status().as_u16(), 200);
+    let listed = site.send(&ada, Method::GET, "/v1/keys", None).await.text().await.unwrap();
+    let secret = key.rsplit('_').next().unwrap();
+    assert!(listed.contains(&id) && !listed.contains(secret) && !listed.contains("hash"), "{listed}");
+    let revoked = site.send(&ada, Method::DELETE, &format!("/v1/keys/{id}"), None).await;
+    assert!(revoked.json::<Value>().await.unwrap()["revoked_at"].is_u64());
+    let answer = site.send(&mailer, Method::POST, "/v1/work/claim", Some(&claim)).await;
+    assert_eq!(refused(answer).await, (401, "unauthorized".into()));
+    let narrow = json!({"name": "x", "roles": ["admin"], "namespaces": ["shop"]});
+    let answer = site.send(&ada, Method::POST, "/v1/keys", Some(&narrow)).await;
+    assert_eq!(refused(answer).await, (400, "invalid_argument".into()));
+    site.drained().await;
+}
+
+/// A door to the network stays shut without keys.
+#[tokio::test]
+async fn a_server_for_others_needs_keys() {
+    let client = onward::Client::open("memory:").await.unwrap();
+    let options = onward_server::Options { bind: "0.0.0.0:0".parse().unwrap(), ..Default::default() };
+    let refused = onward_server::Server::bind(client.clone(), options).await.unwrap_err();
+    assert!(matches!(refused, onward_server::StartError::Open(_)), "{refused}");
+    client.shutdown().await.unwrap();
+}

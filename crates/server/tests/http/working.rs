@@ -1,0 +1,155 @@
+//! Work from submit to result, with nothing but HTTP.
+
+use crate::site::{As, Site};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn work_goes_from_submit_to_result() {
+    let site = Site::open().await;
+    let (parked, id) = tokio::join!(site.claim(), site.submit(json!({"kind": "greet", "input": {"name": "Ada"}})));
+    assert_eq!((parked["id"].as_str(), &parked["input"]), (Some(id.as_str()), &json!({"name": "Ada"})));
+    let lease = &parked["lease"];
+    let (status, renewed) = site.post("/v1/work/renew", json!({"leases": [lease], "lease": "1m"})).await;
+    assert_eq!(status, 200);
+    assert!(renewed["results"][0]["ok"]["expires_at"].as_u64() > parked["lease_expires_at"].as_u64(), "{renewed}");
+    let noted = site.post("/v1/work/progress", json!({"lease": lease, "percent": 50, "message": "half"})).await;
+    assert_eq!(noted.0, 200, "{noted:?}");
+    let (status, early) = site.get(&format!("/v1/executions/{id}/result")).await;
+    assert_eq!((status, &early["progress"]["percent"]), (202, &json!(50)), "{early}");
+    let done = site.post("/v1/work/complete", json!({"lease": lease, "result": ["hello", "Ada"]})).await;
+    assert_eq!(done, (200, json!({"ended": true})));
+    assert_eq!(site.get(&format!("/v1/executions/{id}/result")).await, (200, json!(["hello", "Ada"])));
+    let (_, late) = site.post("/v1/work/complete", json!({"lease": lease, "result": 2})).await;
+    assert_eq!((&late["status"], &late["code"]), (&json!(409), &json!("execution_not_active")));
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn a_submitter_can_wait_for_the_result() {
+    let site = Site::open().await;
+    let submit = site.post("/v1/executions?wait=30s", json!({"kind": "add", "input": [1, 2]}));
+    let work = async {
+        let claimed = site.claim().await;
+        site.post("/v1/work/complete", json!({"lease": claimed["lease"], "result": 3})).await
+    };
+    let ((status, answer), _) = tokio::join!(submit, work);
+    assert_eq!((status, &answer["result"], &answer["execution"]["state"]), (201, &json!(3), &json!("completed")));
+    let (status, answer) = site.post("/v1/executions?wait=1ms", json!({"kind": "slow"})).await;
+    assert_eq!((status, &answer["execution"]["state"]), (201, &json!("waiting")), "the time was up");
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn bytes_come_back_as_they_were() {
+    let site = Site::open().await;
+    let blob = json!({"content_type": "image/png", "base64": "AAEC/w=="});
+    let id = site.submit(json!({"kind": "scale", "input_bytes": blob})).await;
+    let input = site.send(&As::default(), Method::GET, &format!("/v1/executions/{id}/input"), None).await;
+    assert_eq!(input.headers()["content-type"], "image/png");
+    assert_eq!(input.headers()["x-content-type-options"], "nosniff");
+    assert_eq!(&input.bytes().await.unwrap()[..], [0, 1, 2, 255]);
+    let claimed = site.claim().await;
+    assert_eq!(claimed["input_bytes"], blob);
+    site.post("/v1/work/complete", json!({"lease": claimed["lease"], "result_bytes": blob})).await;
+    let result = site.send(&As::default(), Method::GET, &format!("/v1/executions/{id}/result"), None).await;
+    assert_eq!(&result.bytes().await.unwrap()[..], [0, 1, 2, 255]);
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn every_end_of_an_attempt_has_its_route() {
+    let site = Site::open().await;
+    for (verb, extra, state) in [
+        ("fail", json!({"message": "away"}), "delayed"),
+        ("fail", json!({"category": "permanent", "message": "never"}), "failed"),
+        ("delay", json!({"delay": "1h"}), "delayed"),
+        ("unclaim", json!({}), "waiting"),
+        ("cancel", json!({"reason": "unwanted"}), "cancelled"),
+    ] {
+        let id = site.submit(json!({"kind": "k"})).await;
+        let mut body = extra;
+        body["lease"] = site.claim().await["lease"].clone();
+        let (status, answer) = site.post(&format!("/v1/work/{verb}"), body).await;
+        assert_eq!(status, 200, "{verb}: {answer}");
+        let (_, found) = site.get(&format!("/v1/executions/{id}")).await;
+        assert_eq!(found["state"], state, "{verb}");
+        if state == "waiting" {
+            let lease = site.claim().await["lease"].clone();
+            site.post("/v1/work/complete", json!({"lease": lease})).await;
+        }
+    }
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn repeats_get_the_first_answer() {
+    let site = Site::open().await;
+    let submit = |kind: &'static str| {
+        let request = site.request(Method::POST, "/v1/executions").header("Idempotency-Key", "order-17");
+        async move { request.json(&json!({"kind": kind})).send().await.unwrap() }
+    };
+    let (first, second) = (submit("charge").await, submit("charge").await);
+    assert_eq!((first.status().as_u16(), second.status().as_u16()), (201, 200));
+    let ids = [first.json::<Value>().await.unwrap(), second.json::<Value>().await.unwrap()];
+    assert_eq!(ids[0]["id"], ids[1]["id"]);
+    assert_eq!(submit("refund").await.status().as_u16(), 409, "the key stands for something else");
+    let chosen = json!({"kind": "once", "uuid": "0192f0c8-0000-7000-8000-000000000001", "lane": "chosen"});
+    assert_eq!(site.submit(chosen.clone()).await, site.submit(chosen).await, "the id is the caller's");
+    let lease = site.claim().await["lease"].clone();
+    for _ in 0..2 {
+        let request = site.request(Method::POST, "/v1/work/complete").header("Idempotency-Key", "end-17");
+        let done = request.json(&json!({"lease": lease, "result": 1})).send().await.unwrap();
+        assert_eq!(done.status().as_u16(), 200);
+    }
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn many_travel_together_and_each_is_answered_alone() {
+    let site = Site::open().await;
+    let pieces = json!({"executions": [
+        {"kind": "a"}, {"kind": "b", "priority": 9001}, {"kind": "c", "delay": "1s", "run_at": 7}, {"kind": "d"},
+    ]});
+    let (status, answer) = site.post("/v1/executions/batch", pieces).await;
+    assert_eq!(status, 200);
+    let codes: Vec<_> = answer["results"].as_array().unwrap().iter().map(|one| &one["problem"]["code"]).collect();
+    assert_eq!(codes, [&Value::Null, &json!("invalid_argument"), &json!("invalid_argument"), &Value::Null]);
+    let (_, claimed) = site.post("/v1/work/claim", json!({"worker": "w", "max": 10})).await;
+    let leases: Vec<_> = claimed["executions"].as_array().unwrap().iter().map(|one| one["lease"].clone()).collect();
+    assert_eq!(leases.len(), 2);
+    site.submit(json!({"kind": "next"})).await;
+    let reports = json!({
+        "reports": [
+            {"lease": leases[0], "end": "complete", "result": 1},
+            {"lease": leases[1], "end": "fail", "category": "permanent", "message": "no"},
+            {"lease": leases[1], "end": "delay"},
+        ],
+        "claim": {"worker": "w"},
+    });
+    let (status, answer) = site.post("/v1/work/reports", reports).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["results"][0], json!({"ok": {"ended": true}}));
+    assert_eq!(answer["results"][1], json!({"ok": {"ended": true}}));
+    assert_eq!(answer["results"][2]["problem"]["field"], "delay");
+    assert_eq!(answer["executions"][0]["kind"], "next");
+    site.drained().await;
+}
+
+/// A worker that hangs up while it waits must not take work along.
+#[tokio::test]
+async fn an_abandoned_wait_takes_no_work() {
+    let site = Site::open().await;
+    for _ in 0..20 {
+        let body = json!({"worker": "gone", "wait": "30s"});
+        let waiting = site.request(Method::POST, "/v1/work/claim").json(&body).send();
+        let gave_up = tokio::spawn(waiting);
+        tokio::task::yield_now().await;
+        gave_up.abort();
+        let id = site.submit(json!({"kind": "k"})).await;
+        let claimed = site.claim().await;
+        assert_eq!(claimed["id"].as_str(), Some(id.as_str()));
+        site.post("/v1/work/complete", json!({"lease": claimed["lease"]})).await;
+    }
+    site.drained().await;
+}
