@@ -9,8 +9,11 @@ import json
 import os
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
+import uuid
+from http.client import HTTPException
 
 LEASE_SECONDS = 30
 
@@ -24,9 +27,9 @@ class Server:
         if "ONWARD_API_KEY" in os.environ:
             self.headers["authorization"] = "Bearer " + os.environ["ONWARD_API_KEY"]
 
-    def post(self, path, body):
+    def post(self, path, body, more=None):
         data = json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, self.headers, method="POST")
+        request = urllib.request.Request(self.url + path, data, {**self.headers, **(more or {})}, method="POST")
         with urllib.request.urlopen(request, timeout=90) as answer:
             return json.load(answer)
 
@@ -47,29 +50,46 @@ def keep(server, lease, over):
     while not over.wait(LEASE_SECONDS / 2):
         try:
             server.post("/v1/work/renew", {"leases": [lease], "lease": f"{LEASE_SECONDS}s"})
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             print("not renewed:", error, file=sys.stderr)
 
 
+def attempt(work):
+    """Runs one execution; answers how it ended, as a route and what to say there."""
+    handler = HANDLERS.get(work["kind"])
+    if handler is None:
+        return "/v1/work/fail", {"category": "permanent", "message": "no handler for " + work["kind"]}
+    try:
+        result = handler(work.get("input"))
+        json.dumps(result)
+        return "/v1/work/complete", {"result": result}
+    except Exception as error:
+        return "/v1/work/fail", {"message": repr(error)}
+
+
+def report(server, path, body):
+    """Reports an end until somebody hears it; the same key makes a repeat harmless."""
+    key = uuid.uuid4().hex
+    while True:
+        try:
+            return server.post(path, body, {"idempotency-key": key})
+        except urllib.error.HTTPError as error:
+            if error.code not in (429, 503):
+                print("the report was refused:", error.read().decode(errors="replace"), file=sys.stderr)
+                return None
+        except (OSError, HTTPException) as error:
+            print("not reported yet:", error, file=sys.stderr)
+        time.sleep(1)
+
+
 def run(server, work):
-    """Runs one execution and reports how it ended."""
     over = threading.Event()
     threading.Thread(target=keep, args=(server, work["lease"], over), daemon=True).start()
     try:
-        handler = HANDLERS.get(work["kind"])
-        if handler is None:
-            path, report = "/v1/work/unclaim", {}
-        else:
-            path, report = "/v1/work/complete", {"result": handler(work.get("input"))}
-    except Exception as error:
-        path, report = "/v1/work/fail", {"message": repr(error)}
+        path, said = attempt(work)
+        report(server, path, {"lease": work["lease"], **said})
     finally:
         over.set()
-    try:
-        server.post(path, {"lease": work["lease"], **report})
-    except urllib.error.HTTPError as error:
-        problem = json.load(error)
-        print("the report was refused:", problem["code"], problem["hint"], file=sys.stderr)
 
 
 def main(url):
@@ -80,10 +100,10 @@ def main(url):
         try:
             for work in server.post("/v1/work/claim", claim)["executions"]:
                 run(server, work)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             # The server is away or stopping; it comes back, or another one does.
             print("trying again:", error, file=sys.stderr)
-            threading.Event().wait(1)
+            time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ tests_status=$?
 step simulation "$cargo" run --locked -p onward-sim -- --seeds "$seeds"
 simulation_status=$?
 step mutants "$cargo" run --locked -p onward-sim -- --mutants --seeds "$mutant_seeds"
+step schemathesis bash scripts/schemathesis.sh
 
 passed=$(tests_counted passed)
 failed=$(tests_counted failed)

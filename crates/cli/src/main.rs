@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             return Problem::usage(&error).report(json);
         }
     };
-    output::log(cli.verbose);
+    output::log(cli.verbose, matches!(cli.command, Command::Serve(_)));
     let json = cli.json;
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -42,9 +42,10 @@ pub(crate) fn in_colour() -> bool {
     std::io::stdout().is_terminal() && !refused
 }
 
-/// Logs to standard error as verbosely as asked.
-pub(crate) fn log(verbose: u8) {
+/// Logs to standard error as verbosely as asked; a server tells of trouble unasked.
+pub(crate) fn log(verbose: u8, is_server: bool) {
     let level = match verbose {
+        0 if is_server => "warn",
         0 => return,
         1 => "info",
         2 => "debug",

@@ -4,18 +4,22 @@ use crate::args::ServeArgs;
 use crate::problem::{Exit, Problem};
 use crate::{output, time};
 use onward::{Address, Client, Span};
-use onward_server::{Options, Server, Tls};
+use onward_server::{Limits, Options, Server, Tls};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(args: ServeArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let grace = time::duration("--grace", &args.grace)?;
+    let span = |option, text: &str| -> Result<Span, Problem> {
+        let found = time::duration(option, text)?;
+        Ok(Span(u64::try_from(found.as_millis()).unwrap_or(u64::MAX)))
+    };
+    let wait = span("--longest-wait", &args.longest_wait)?;
     let options = Options {
         bind: args.bind,
         require_keys: args.require_keys,
         tls: args.tls_certificate.zip(args.tls_key).map(|(certificate, key)| Tls { certificate, key }),
         cors: args.cors,
-        grace: Span(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX)),
-        ..Options::default()
+        grace: span("--grace", &args.grace)?,
+        limits: Limits { wait, ..Limits::default() },
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let client = Client::open(store).await?;

@@ -190,7 +190,8 @@ impl CommandId {
     /// The id of a call that its caller named: the same parts give the same id.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
-        Self(u128::from(mix(fingerprint(parts))) << 64 | u128::from(mix(fingerprint(&[parts, &[b"low"]].concat()))))
+        let low: Vec<&[u8]> = [&b"low"[..]].into_iter().chain(parts.iter().copied()).collect();
+        Self(u128::from(mix(fingerprint(parts))) << 64 | u128::from(mix(fingerprint(&low))))
     }
 }
 

@@ -37,6 +37,23 @@ fn number(describe: &str, example: u64) -> RefOr<Schema> {
         .into()
 }
 
+impl PartialSchema for Class {
+    fn schema() -> RefOr<Schema> {
+        ArrayBuilder::new()
+            .items(RefOr::Ref(Ref::from_schema_name("Capability")))
+            .description(Some("Capabilities, each at most once."))
+            .max_items(Some(limits::CAPABILITIES_MAX))
+            .build()
+            .into()
+    }
+}
+
+impl ToSchema for Class {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Capability::name().into_owned(), Capability::schema()));
+    }
+}
+
 /// Declares the schema of a type.
 macro_rules! schema {
     ($($type:ident => $schema:expr,)*) => {$(
@@ -86,12 +103,6 @@ schema! {
         .schema_type(SchemaType::new(Type::String))
         .description(Some("A short text for people; a longer one than 512 bytes is cut."))
         .examples(["the customer changed their mind"])
-        .build()
-        .into(),
-    Class => ArrayBuilder::new()
-        .items(RefOr::Ref(Ref::from_schema_name("Capability")))
-        .description(Some("Capabilities, each at most once."))
-        .max_items(Some(limits::CAPABILITIES_MAX))
         .build()
         .into(),
 }

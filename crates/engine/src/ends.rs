@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 const PAUSE_FIRST: Span = Span(10);
 /// The longest pause while other processes may end the execution, and so the most that such an end is noticed late.
 const PAUSE_MAX: Span = Span(250);
-/// The longest pause of a process that is alone: every end is told, and this only heals what was not.
+/// The longest pause of a process that knows to be alone: every end is told, and this only heals what was not. Those who
+/// share a file do not know of each other.
 const PAUSE_MAX_ALONE: Span = Span::seconds(10);
 
 /// Those who wait, by execution.
@@ -36,6 +37,18 @@ impl Ends {
             if let Key::Execution(id) = &change.key
                 && let Some(found) = awaited.get(id)
                 && change.after.as_deref().is_none_or(is_over)
+            {
+                found.ended.notify_waiters();
+            }
+        }
+    }
+
+    /// Has those look again whose execution may have ended.
+    pub(crate) fn suspect(&self, changes: &[Change]) {
+        let awaited = self.lock();
+        for change in changes {
+            if let Key::Execution(id) = &change.key
+                && let Some(found) = awaited.get(id)
             {
                 found.ended.notify_waiters();
             }
@@ -98,7 +111,7 @@ impl Engine {
             if over || left == Span(0) || shared.is_stopping() {
                 return Ok(found);
             }
-            let longest = if self.is_alone() { PAUSE_MAX_ALONE } else { PAUSE_MAX };
+            let longest = if self.is_only_member() { PAUSE_MAX_ALONE } else { PAUSE_MAX };
             tokio::select! {
                 biased;
                 () = ended => {}

@@ -11,7 +11,7 @@ use onward_core::{
     Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
     Span, Submitted, limits,
 };
-use onward_store::Store;
+use onward_store::{Home, Store};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::mpsc;
@@ -162,10 +162,10 @@ impl Engine {
         (0..self.shared.partitions).map(PartitionId).filter(|partition| homes.contains(*partition)).collect()
     }
 
-    /// Whether no other process runs on the store, as far as this one knows.
-    #[must_use]
-    pub fn is_alone(&self) -> bool {
-        self.shared.homes() == Homes::Everywhere
+    /// Whether no other process runs on the store, where processes know of each other.
+    pub(crate) fn is_only_member(&self) -> bool {
+        let by_membership = *self.shared.store.home().borrow() == Home::ByMembership;
+        by_membership && self.shared.homes() == Homes::Everywhere
     }
 
     /// The store it runs on.

@@ -25,6 +25,7 @@ pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change])
 
 /// Takes over what may have changed, when a commit's answer was lost: both the old and the new are worth a look.
 pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    shared.ends.suspect(changes);
     for change in changes {
         registries(shared, change);
         for record in [&change.before, &change.after].into_iter().flatten() {

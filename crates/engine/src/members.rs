@@ -51,8 +51,12 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         shared.set_homes(homes);
         shared.board.set_nearby(member.nearby(&shared, now));
         if std::mem::take(&mut member.mourns) {
-            clockwork::read_near(&shared).await;
-            claims::look_again(&shared, true).await;
+            // Beside the heartbeat, which must not wait for it.
+            let shared_too = shared.clone();
+            shared.jobs.spawn(async move {
+                clockwork::read_near(&shared_too).await;
+                claims::look_again(&shared_too, true).await;
+            });
         }
         far::help(&shared).await;
         let pause = async {

@@ -111,7 +111,15 @@ impl SubmitIds {
             None => any(),
         };
         let command = match new.chosen {
-            Some(chosen) => CommandId::of(&[namespace, chosen.as_bytes()]),
+            // What is asked for is part of it: the same id for something else is a mistake and not a repeat.
+            Some(chosen) => CommandId::of(&[
+                namespace,
+                chosen.as_bytes(),
+                new.lane.as_str().as_bytes(),
+                new.kind.as_str().as_bytes(),
+                new.input.content_type().as_bytes(),
+                new.input.as_bytes(),
+            ]),
             None => CommandId(chance.id()),
         };
         Self { command, execution: ExecutionId::new(uuid, partition) }
@@ -147,6 +155,8 @@ mod tests {
         assert_eq!(draw(&new).execution.uuid(), chosen);
         let elsewhere = NewExecution { namespace: "other".parse().unwrap(), ..new.clone() };
         assert_ne!(draw(&new).command, draw(&elsewhere).command, "another namespace repeats nobody");
+        let other = NewExecution { kind: "other".parse().unwrap(), ..new.clone() };
+        assert_ne!(draw(&new).command, draw(&other).command, "something else is no repeat");
         let keyed = NewExecution { idempotency_key: Some("order".parse().unwrap()), ..new };
         let expected = PartitionId::of(&[b"default", b"order"], 64);
         assert_eq!(draw(&keyed).execution.partition(), expected, "a key decides before the id");

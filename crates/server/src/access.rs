@@ -9,7 +9,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use onward::Client;
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, Namespace};
+use onward_core::{Actor, ApiKeyId, Namespace};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Names the namespace of a call.
@@ -98,6 +99,8 @@ impl Access {
 pub(crate) struct Caller {
     /// The name of the caller's key; nothing when keys are not required.
     pub(crate) actor: Option<Actor>,
+    /// The public part of it.
+    pub(crate) key: Option<ApiKeyId>,
     /// A client of the caller's namespace.
     pub(crate) client: Client,
 }
@@ -124,8 +127,8 @@ pub(crate) async fn check(
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
         }
         let namespace = namespace(&request, key.as_deref())?;
-        let actor = key.map(|key| key.name.clone());
-        request.extensions_mut().insert(Caller { actor, client: app.client(&namespace) });
+        let (actor, key) = key.map(|key| (key.name.clone(), key.id)).unzip();
+        request.extensions_mut().insert(Caller { actor, key, client: app.client(&namespace) });
     }
     Ok(next.run(request).await)
 }
@@ -133,7 +136,11 @@ pub(crate) async fn check(
 /// The caller's key; nothing when none is needed.
 async fn key(app: &App, headers: &HeaderMap) -> Result<Option<Arc<ApiKey>>, Refusal> {
     if !app.options.require_keys {
-        return Ok(None);
+        return if is_local(headers) {
+            Ok(None)
+        } else {
+            Err(Refusal::new(Fault::Host, "the call was meant for another host"))
+        };
     }
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Err(Refusal::unauthorized("the call has no key"));
@@ -145,6 +152,18 @@ async fn key(app: &App, headers: &HeaderMap) -> Result<Option<Arc<ApiKey>>, Refu
         Some(key) => Ok(Some(key)),
         None => Err(Refusal::unauthorized("the key is unknown, expired or revoked")),
     }
+}
+
+/// Whether a call was meant for this machine. A web page whose name was made to lead here says its own name, and must not
+/// use what every program on the machine may.
+fn is_local(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The namespace that a call names, or the only one of its key, or the default one. One that a key does not reach does not

@@ -2,11 +2,12 @@
 
 use crate::app::{App, PIECE};
 use crate::problem::{Fault, Refusal};
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use onward_core::Span;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -15,11 +16,17 @@ use tokio::sync::OwnedSemaphorePermit;
 /// How long a body waits for room before its caller is told to slow down.
 const ROOM_WAIT: Span = Span::seconds(5);
 
+/// Bodies up to this size are read whatever else is read.
+const SMALL: usize = 16 * 1024;
+
+/// The room that a body takes while it is in memory.
+pub(crate) type Room = Option<OwnedSemaphorePermit>;
+
 /// A request about one thing, and the room that it takes.
-pub(crate) struct One<T>(pub(crate) T, pub(crate) OwnedSemaphorePermit);
+pub(crate) struct One<T>(pub(crate) T, pub(crate) Room);
 
 /// A request about many things, and the room that it takes.
-pub(crate) struct Many<T>(pub(crate) T, pub(crate) OwnedSemaphorePermit);
+pub(crate) struct Many<T>(pub(crate) T, pub(crate) Room);
 
 impl<T: DeserializeOwned> FromRequest<Arc<App>> for One<T> {
     type Rejection = Refusal;
@@ -39,50 +46,60 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Many<T> {
     }
 }
 
-async fn read<T: DeserializeOwned>(
-    request: Request,
-    app: &App,
-    limit: usize,
-) -> Result<(T, OwnedSemaphorePermit), Refusal> {
-    let announced = length(request.headers());
-    if announced.is_some_and(|announced| announced > limit) {
+async fn read<T: DeserializeOwned>(request: Request, app: &App, limit: usize) -> Result<(T, Room), Refusal> {
+    if length(request.headers()).is_some_and(|announced| announced > limit) {
         return Err(too_large(limit));
     }
-    // A body that does not say how large it is may become as large as allowed.
-    let permit = room(app, announced.unwrap_or(limit)).await?;
     let is_json = is_json(request.headers());
-    let whole = Limited::new(request.into_body(), limit).collect();
-    let collected = tokio::select! {
+    let (bytes, room) = tokio::select! {
         biased;
-        collected = whole => collected,
-        () = app.sleep(app.options.limits.body_time) => return Err(too_slow()),
-    };
-    let bytes = match collected {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => return Err(too_large(limit)),
-        Err(error) => {
-            let detail = format!("the body broke off: {error}");
-            return Err(Refusal::new(Fault::Body, detail));
+        whole = collect(app, request.into_body(), limit) => whole?,
+        () = app.sleep(app.options.limits.body_time) => {
+            return Err(Refusal::new(Fault::TooSlow, "the body took too long to arrive"));
         }
     };
     if bytes.is_empty() {
-        return Ok((parse(&Bytes::from_static(b"{}"))?, permit));
+        return Ok((parse(&Bytes::from_static(b"{}"))?, room));
     }
     if !is_json {
         return Err(Refusal::new(Fault::MediaType, "the body is not declared as JSON"));
     }
-    Ok((parse(&bytes)?, permit))
+    Ok((parse(&bytes)?, room))
 }
 
-/// Waits for room for a body.
-async fn room(app: &App, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
-    let pieces = u32::try_from(bytes.div_ceil(PIECE).max(1)).unwrap_or(u32::MAX);
-    let permit = app.room.clone().acquire_many_owned(pieces);
-    tokio::select! {
-        biased;
-        permit = permit => permit.map_err(|_| Refusal::overloaded()),
-        () = app.sleep(ROOM_WAIT) => Err(Refusal::overloaded()),
+/// Takes a body in, and room for what has arrived of it: one that only announces much takes none. A small body needs
+/// none, so that what frees leases gets through beside large ones.
+async fn collect(app: &App, mut body: Body, limit: usize) -> Result<(Bytes, Room), Refusal> {
+    let (mut whole, mut room) = (BytesMut::new(), None);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Refusal::new(Fault::Body, format!("the body broke off: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if whole.len() + data.len() > limit {
+            return Err(too_large(limit));
+        }
+        whole.extend_from_slice(&data);
+        if whole.len() > SMALL {
+            enlarge(app, &mut room, whole.len()).await?;
+        }
     }
+    Ok((whole.freeze(), room))
+}
+
+/// Waits until a body has room for so many bytes.
+async fn enlarge(app: &App, room: &mut Room, bytes: usize) -> Result<(), Refusal> {
+    let held = room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    let lacking = bytes.div_ceil(PIECE).saturating_sub(held);
+    let more = app.room.clone().acquire_many_owned(u32::try_from(lacking).unwrap_or(u32::MAX));
+    let more = tokio::select! {
+        biased;
+        more = more => more.map_err(|_| Refusal::overloaded())?,
+        () = app.sleep(ROOM_WAIT) => return Err(Refusal::overloaded()),
+    };
+    match room {
+        Some(room) => room.merge(more),
+        None => *room = Some(more),
+    }
+    Ok(())
 }
 
 fn parse<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Refusal> {
@@ -108,10 +125,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn too_large(limit: usize) -> Refusal {
     Refusal::new(Fault::TooLarge, format!("a body has at most {limit} bytes here"))
-}
-
-fn too_slow() -> Refusal {
-    Refusal::new(Fault::TooSlow, "the body took too long to arrive")
 }
 
 /// What a query says.

@@ -7,6 +7,7 @@ mod access;
 mod answer;
 mod app;
 mod body;
+mod brisk;
 mod docs;
 mod keyring;
 mod listener;

@@ -3,6 +3,7 @@
 //! It speaks HTTP/1.1, which every client knows and whose idle connections can be told from busy ones.
 
 use crate::app::App;
+use crate::brisk::Brisk;
 use crate::tls::Certificates;
 use axum::Router;
 use hyper::server::conn::http1;
@@ -50,9 +51,9 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         let door = Door { app: app.clone(), router, builder: builder(app) };
         let mut signal = std::pin::pin!(signal);
+        let mut refresh = std::pin::pin!(app.sleep(REFRESH));
         loop {
             let seat = seats.clone().acquire_owned();
-            let refresh = app.sleep(REFRESH);
             let (seat, stream) = tokio::select! {
                 biased;
                 () = &mut signal => break,
@@ -65,8 +66,9 @@ impl Listener {
                         continue;
                     }
                 },
-                () = refresh => {
+                () = &mut refresh => {
                     self.tls.iter().for_each(|tls| tls.refresh());
+                    refresh.set(app.sleep(REFRESH));
                     continue;
                 }
             };
@@ -117,7 +119,7 @@ impl Door {
         tokio::spawn(async move {
             let _seat = seat;
             match tls {
-                None => serve(stream, router, builder, watcher).await,
+                None => serve(Brisk::new(stream, app), router, builder, watcher).await,
                 Some(tls) => {
                     let encrypted = tokio::select! {
                         biased;
@@ -125,7 +127,7 @@ impl Door {
                         () = app.sleep(HANDSHAKE_TIME) => return,
                     };
                     match encrypted {
-                        Ok(stream) => serve(stream, router, builder, watcher).await,
+                        Ok(stream) => serve(Brisk::new(stream, app), router, builder, watcher).await,
                         Err(error) => tracing::debug!(%error, "a connection could not be encrypted"),
                     }
                 }

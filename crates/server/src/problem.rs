@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     Unauthorized,
     /// A key that does not allow this.
     Forbidden,
+    /// A call that was meant for another host.
+    Host,
     /// A namespace that the key does not reach.
     NoNamespace,
     /// Nothing at this path.
@@ -41,6 +43,7 @@ impl Fault {
         match self {
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
+            Self::Host => "host_refused",
             Self::NoNamespace => "namespace_not_found",
             Self::NoRoute => "route_not_found",
             Self::NoMethod => "method_not_allowed",
@@ -55,7 +58,7 @@ impl Fault {
     fn status(self) -> StatusCode {
         match self {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Forbidden | Self::Host => StatusCode::FORBIDDEN,
             Self::NoNamespace | Self::NoRoute => StatusCode::NOT_FOUND,
             Self::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body | Self::Query => StatusCode::BAD_REQUEST,
@@ -70,6 +73,7 @@ impl Fault {
         match self {
             Self::Unauthorized => "send `Authorization: Bearer` and a key that is good",
             Self::Forbidden => "use a key with a role that the route names, or have one issued",
+            Self::Host => "call it as localhost, or have it require keys",
             Self::NoNamespace => "check the name, or have a key issued that reaches it",
             Self::NoRoute | Self::NoMethod => "see /docs for what there is",
             Self::Body => "correct the body; /docs shows its shape",

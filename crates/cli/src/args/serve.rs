@@ -22,6 +22,9 @@ pub(crate) struct ServeArgs {
     /// Let web pages of this origin call, as in https://tools.example.com; may be given several times.
     #[arg(long, env = "ONWARD_CORS", value_name = "ORIGIN", value_delimiter = ',')]
     pub(crate) cors: Vec<String>,
+    /// The longest that a call may wait for work, results or events.
+    #[arg(long, env = "ONWARD_LONGEST_WAIT", value_name = "PAUSE", default_value = "60s")]
+    pub(crate) longest_wait: String,
     /// How long calls that run may take to end after SIGTERM or ctrl-c.
     #[arg(long, env = "ONWARD_GRACE", value_name = "PAUSE", default_value = "30s")]
     pub(crate) grace: String,

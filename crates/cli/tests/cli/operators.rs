@@ -116,7 +116,7 @@ fn events_are_shown_filtered_resumed_and_followed() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(rest.trim()).unwrap(), lines[1]);
     assert_eq!(place.run(&["events", "--what", "submitted", "--execution", &id]).out.lines().count(), 1);
     place.run(&["events", "--what", "sumbitted"]).refused("invalid_event", 2);
-    place.run(&["events", "--after", "yesterday"]).refused("store_misused", 5);
+    place.run(&["events", "--after", "yesterday"]).refused("invalid_argument", 1);
 }
 
 #[test]

@@ -21,13 +21,7 @@ pub struct EventQuery {
     pub execution: Option<ExecutionId>,
     /// Only these, by their names, separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        param(
-            example = "completed,cancelled",
-            pattern = "^(submitted|claimed|completed|cancelled)(,(submitted|claimed|completed|cancelled))*$"
-        )
-    )]
+    #[cfg_attr(feature = "openapi", param(example = "completed,cancelled", pattern = "^[a-z_]+(,[a-z_]+)*$"))]
     pub names: Option<String>,
     /// Only those that end an execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]

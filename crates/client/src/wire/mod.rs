@@ -4,6 +4,12 @@
 //! `2030-01-01T09:00:00Z` and a length as `30s`, `5m`, `1h30m` or `2d`. What a caller says is checked strictly: an unknown
 //! field is refused. What a server says may gain fields.
 
+use onward_core::limits;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
+
 mod access;
 mod bulk;
 mod events;
@@ -35,6 +41,32 @@ pub use work::{
     ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer, ReportItem,
     ReturnRequest, Work, WorkerCancelRequest,
 };
+
+/// Reads a list of at most so many as one call may hold; whatever is beyond is not even kept.
+pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Few<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Few<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {}", limits::CALL_ITEMS_MAX)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut few = Vec::new();
+            while let Some(item) = items.next_element()? {
+                if few.len() == limits::CALL_ITEMS_MAX {
+                    return Err(de::Error::invalid_length(few.len() + 1, &self));
+                }
+                few.push(item);
+            }
+            Ok(few)
+        }
+    }
+
+    deserializer.deserialize_seq(Few(PhantomData))
+}
 
 /// Whether a field need not be written.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {

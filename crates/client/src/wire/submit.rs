@@ -144,6 +144,7 @@ pub struct SubmitAnswer {
 #[serde(deny_unknown_fields)]
 pub struct SubmitBatch {
     /// The pieces.
+    #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub executions: Vec<NewWork>,
 }

@@ -115,7 +115,8 @@ mod schemas {
 
     impl PartialSchema for Length {
         fn schema() -> RefOr<Schema> {
-            let text = text().pattern(Some("^[1-9][0-9]{0,5}(ms|s|m|h|d)$")).examples(["30s"]);
+            let text =
+                text().pattern(Some("^([0-9]{1,3}d)?([0-9]{1,3}h)?([0-9]{1,3}m)?[0-9]{1,5}(s|ms)$")).examples(["30s"]);
             let describe = "A length of time: milliseconds, or text such as 30s, 5m, 1h30m or 2d.";
             OneOfBuilder::new().item(number(LAST)).item(text).description(Some(describe)).into()
         }

@@ -2,7 +2,7 @@
 
 use super::payload::{self, Blob, invalid};
 use super::submit::when;
-use super::{ItemAnswer, Length, Time};
+use super::{ItemAnswer, Length, Problem, Time};
 use crate::Result;
 use onward_core::record::{AttemptKind, StopRequest};
 use onward_core::{
@@ -64,7 +64,7 @@ mod schemas {
     impl PartialSchema for LeaseToken {
         fn schema() -> RefOr<Schema> {
             let uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-            let number = "(0|[1-9][0-9]{0,3})";
+            let number = "(0|[1-9][0-9]{0,8})";
             ObjectBuilder::new()
                 .schema_type(SchemaType::new(Type::String))
                 .description(Some("Proof that a worker holds an execution; it is passed back as it was given."))
@@ -88,7 +88,7 @@ pub struct ClaimRequest {
     /// Who asks, for people to read.
     pub worker: WorkerName,
     /// From which lanes; `default` when absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub lanes: Vec<Lane>,
     /// What the worker can do; it is given only work that requires no more.
@@ -164,6 +164,7 @@ pub struct Work {
 #[serde(deny_unknown_fields)]
 pub struct RenewRequest {
     /// Which.
+    #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub leases: Vec<LeaseToken>,
     /// How long they last from now; 30 s when absent.
@@ -279,6 +280,7 @@ pub struct ProgressRequest {
 #[serde(deny_unknown_fields)]
 pub struct ProgressBatch {
     /// One for each attempt.
+    #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub items: Vec<ProgressRequest>,
 }
@@ -289,6 +291,7 @@ pub struct ProgressBatch {
 #[serde(deny_unknown_fields)]
 pub struct ReportBatch {
     /// One for each lease.
+    #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub reports: Vec<ReportItem>,
     /// Asks for more work in the same breath.
@@ -355,6 +358,9 @@ pub struct ReportBatchAnswer {
     /// Work that was asked for in the same breath.
     #[serde(default)]
     pub executions: Vec<Work>,
+    /// Why no work could be claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_problem: Option<Problem>,
 }
 
 /// What came of a report.

@@ -77,7 +77,7 @@ pub(crate) async fn a_reader_gets_what_it_asked_for_and_waits_for_more(world: Wo
     let event = waiting.await.expect("woken");
     assert_eq!((event.execution, event.what.name()), (Some(first), "cancelled"));
     let foreign = engine.subscribe(EventFilter::default(), Some("no cursor".into())).next_now().await;
-    assert_eq!(foreign.expect_err("refused").code(), "store_misused");
+    assert_eq!(foreign.expect_err("refused").code(), "invalid_argument");
 }
 
 pub(crate) async fn old_events_and_ended_work_go(world: World) {

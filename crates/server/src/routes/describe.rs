@@ -5,6 +5,7 @@ use axum::http::Method;
 use onward_core::record::Role;
 use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::link::Link;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::Components;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -48,11 +49,37 @@ pub(crate) fn describe() -> OpenApi {
         ];
         for (method, operation) in operations {
             if let Some(operation) = operation {
+                name(operation);
                 complete(operation, access::of(&method, path));
             }
         }
     }
+    lead_on(&mut api);
     api
+}
+
+/// Gives an operation a name of its own: its function's is unique among those of its tag only.
+fn name(operation: &mut Operation) {
+    let tag = operation.tags.iter().flatten().next();
+    if let (Some(tag), Some(id)) = (tag, &operation.operation_id) {
+        operation.operation_id = Some(format!("{tag}_{id}"));
+    }
+}
+
+/// Says what can be done with an execution that was just submitted.
+fn lead_on(api: &mut OpenApi) {
+    let paths = &mut api.paths.paths;
+    let of_one = paths.iter().filter(|(path, _)| path.starts_with("/v1/executions/{id}"));
+    let operations = of_one.flat_map(|(_, item)| [&item.get, &item.post, &item.delete]).flatten();
+    let names: Vec<String> = operations.filter_map(|operation| operation.operation_id.clone()).collect();
+    let Some(submit) = paths.get_mut("/v1/executions").and_then(|item| item.post.as_mut()) else { return };
+    for status in ["200", "201"] {
+        let Some(RefOr::T(response)) = submit.responses.responses.get_mut(status) else { continue };
+        for name in &names {
+            let link = Link::builder().operation_id(name.clone()).parameter("id", "$response.body#/id").build();
+            response.links.insert(name.clone(), RefOr::T(link));
+        }
+    }
 }
 
 fn complete(operation: &mut Operation, access: Option<Access>) {
@@ -73,5 +100,43 @@ fn complete(operation: &mut Operation, access: Option<Access>) {
         let problem = Content::new(Some(Ref::from_schema_name("Problem")));
         let response = ResponseBuilder::new().description(about).content("application/problem+json", problem).build();
         operation.responses.responses.entry(status.to_owned()).or_insert(RefOr::T(response));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// What is described is what is guarded, and everything has a name of its own.
+    #[test]
+    fn every_route_is_described_guarded_and_named() {
+        let api = describe();
+        let mut described = BTreeSet::new();
+        let mut names = BTreeSet::new();
+        for (path, item) in &api.paths.paths {
+            let operations =
+                [("GET", &item.get), ("POST", &item.post), ("PATCH", &item.patch), ("DELETE", &item.delete)];
+            for (method, operation) in operations {
+                let Some(operation) = operation else { continue };
+                described.insert((method.to_owned(), path.clone()));
+                assert!(names.insert(operation.operation_id.clone()), "{:?} twice", operation.operation_id);
+            }
+        }
+        let pages = ["/", "/docs", "/v1/openapi.json"];
+        let guarded = access::TABLE.iter().filter(|(_, path, _)| !pages.contains(path));
+        let guarded: BTreeSet<_> = guarded.map(|(method, path, _)| (method.to_string(), (*path).to_owned())).collect();
+        assert_eq!(described, guarded);
+    }
+
+    /// Nothing refers to a shape that is not there.
+    #[test]
+    fn every_shape_that_is_named_is_described() {
+        let api = describe();
+        let text = api.to_json().unwrap();
+        let known = api.components.unwrap().schemas;
+        for name in text.split("#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(known.contains_key(name), "{name}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, stream};
 use onward::wire::{EventPage, EventQuery, EventRow};
-use onward_core::{Span, limits};
+use onward_core::{ApiKeyId, Millis, Span, limits};
 use onward_engine::{Subscription, Told};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ use std::time::Duration;
 const PAGE: usize = 100;
 /// How long a stream may be silent before it shows that it is alive.
 const SILENCE: Duration = Duration::from_secs(15);
+/// How often it is asked whether the key of a stream's reader is still good.
+const KEY_LOOKED_AT: Span = Span::seconds(2);
 /// How long a stream rests after the store could not be read.
 const REST: Span = Span::seconds(1);
 
@@ -38,13 +40,13 @@ pub(super) async fn page(
     let limit = query.limit.unwrap_or(PAGE).clamp(1, limits::PAGE_MAX);
     let mut events = caller.client.events(query.filter()?, query.cursor.clone());
     let mut rows = Vec::new();
-    if let Some(told) = first(&app, &mut events, wait).await? {
+    let mut next = first(&app, &mut events, wait).await?;
+    let mut found = 0;
+    while let Some(told) = next {
+        // A gap has no place of its own, so that a page must not end with one.
+        found += usize::from(matches!(told, Told::Event { .. }));
         rows.push(row(told));
-        while rows.len() < limit
-            && let Some(told) = events.next_now().await?
-        {
-            rows.push(row(told));
-        }
+        next = if found < limit { events.next_now().await? } else { None };
     }
     // A page that passed over events goes on behind them, unless it stopped in their midst.
     let last = rows.iter().rev().find_map(|row| row.cursor.clone());
@@ -90,33 +92,71 @@ pub(super) async fn stream(
     // A cursor that the store did not make is refused here, where there is still an answer to refuse with.
     let first = events.next_now().await?;
     let alive = KeepAlive::new().interval(SILENCE);
-    Ok(Sse::new(messages(app, events, first)).keep_alive(alive))
+    Ok(Sse::new(messages(app, caller.key, events, first)).keep_alive(alive))
 }
 
 type Message = Result<sse::Event, Infallible>;
 
-fn messages(app: Arc<App>, events: Subscription, first: Option<Told>) -> impl Stream<Item = Message> {
-    let open = Counted::in_(&app.metrics.streams);
-    stream::unfold((app, events, first, open), |(app, mut events, first, open)| async move {
-        if let Some(told) = first {
-            return Some((Ok(message(&told)), (app, events, None, open)));
-        }
+/// A stream that is being told.
+struct Telling {
+    app: Arc<App>,
+    key: Option<ApiKeyId>,
+    events: Subscription,
+    first: Option<Told>,
+    looked_at: Millis,
+    _open: Counted,
+}
+
+fn messages(
+    app: Arc<App>,
+    key: Option<ApiKeyId>,
+    events: Subscription,
+    first: Option<Told>,
+) -> impl Stream<Item = Message> {
+    let (open, looked_at) = (Counted::in_(&app.metrics.streams), app.now());
+    let telling = Telling { app, key, events, first, looked_at, _open: open };
+    stream::unfold(telling, |mut telling| async move {
+        let told = telling.next().await?;
+        Some((Ok(message(&told)), telling))
+    })
+}
+
+impl Telling {
+    /// The next message; nothing when the server drains or the reader's key is good no more.
+    async fn next(&mut self) -> Option<Told> {
         loop {
+            let (now, app) = (self.app.now(), self.app.clone());
+            if now - self.looked_at >= KEY_LOOKED_AT {
+                self.looked_at = now;
+                if !self.is_allowed().await {
+                    return None;
+                }
+            }
+            if let Some(told) = self.first.take() {
+                return Some(told);
+            }
             let told = tokio::select! {
                 biased;
                 () = app.drained() => return None,
-                told = events.next() => told,
+                told = self.events.next() => told,
+                () = app.sleep(KEY_LOOKED_AT) => continue,
             };
             match told {
-                Ok(Some(told)) => return Some((Ok(message(&told)), (app, events, None, open))),
-                Ok(None) => return None,
+                Ok(told) => return told,
                 Err(error) => {
                     tracing::warn!(%error, "a stream of events could not be read; trying again");
                     app.sleep(REST).await;
                 }
             }
         }
-    })
+    }
+
+    /// Whether the reader may still read; a store that is away decides nothing.
+    async fn is_allowed(&self) -> bool {
+        let Some(id) = self.key else { return true };
+        let engine = self.app.engine();
+        engine.key(id).await.map_or(true, |key| key.is_some_and(|key| key.is_good(engine.now())))
+    }
 }
 
 fn message(told: &Told) -> sse::Event {

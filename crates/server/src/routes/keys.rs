@@ -42,7 +42,7 @@ pub(super) async fn issue(
     Ok(Said(StatusCode::CREATED, IssuedKey { key: secret.reveal(kept.id), info: kept.into() }))
 }
 
-/// Revoke a key. Here it is good for nothing at once, on other servers of the store after two seconds at most.
+/// Revoke a key. It is good for nothing within two seconds, on other servers of the store too.
 #[utoipa::path(delete, path = "/v1/keys/{id}", tag = "keys",
     params(("id" = ApiKeyId, Path, description = "Which")), responses(
     (status = 200, description = "The key as it is now", body = KeyInfo),

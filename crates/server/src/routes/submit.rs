@@ -43,7 +43,7 @@ pub(super) async fn submit(
     caller: Caller,
     Asked(waiting): Asked<Waiting>,
     headers: HeaderMap,
-    One(work, _room): One<NewWork>,
+    One(work, room): One<NewWork>,
 ) -> Result<Said<SubmitAnswer>, Refusal> {
     let mut new = work.into_new(&caller.client)?;
     keyed(&mut new, &headers)?;
@@ -51,7 +51,15 @@ pub(super) async fn submit(
     let status = if submitted.created { StatusCode::CREATED } else { StatusCode::OK };
     let mut answer = SubmitAnswer::from(submitted);
     if let Some(Length(span)) = waiting.wait {
-        answer = wait(&app, answer, app.wait(span)).await?;
+        drop(room);
+        // It is submitted, whatever comes of the waiting.
+        answer = match wait(&app, answer.clone(), app.wait(span)).await {
+            Ok(waited) => waited,
+            Err(refusal) => {
+                tracing::warn!(code = refusal.0.code, "the end of an execution could not be waited for");
+                answer
+            }
+        };
     }
     Ok(Said(status, answer))
 }

@@ -35,7 +35,10 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
         biased;
         health = app.engine().store().health() => match health {
             Ok(_) => (StatusCode::OK, "ready\n".to_owned()),
-            Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("the store is away: {error}\n")),
+            Err(error) => {
+                tracing::warn!(%error, "the store is away");
+                (StatusCode::SERVICE_UNAVAILABLE, "the store is away\n".to_owned())
+            }
         },
         () = app.sleep(HEALTH_TIME) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n".to_owned()),
     }

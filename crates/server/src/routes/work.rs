@@ -14,10 +14,12 @@ use onward::wire::{
     ReportItem, ReturnRequest, Work, WorkerCancelRequest,
 };
 use onward::{Error, Result as ClientResult};
-use onward_core::{CommandId, Fence, Namespace, Rejection, Span, limits};
-use onward_engine::{LeaseReport, Reported};
+use onward_core::{Claimed, CommandId, Fence, Namespace, Rejection, Span, limits};
+use onward_engine::{Engine, LeaseReport, Reported};
 use std::sync::Arc;
 
+/// The most bytes of inputs in one answer; what does not fit is claimed by the next call.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The header by which a worker makes a report repeatable.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
@@ -33,10 +35,10 @@ pub(super) async fn claim(
     One(request, room): One<ClaimRequest>,
 ) -> Result<Said<ClaimAnswer>, Refusal> {
     drop(room);
-    Ok(ok(ClaimAnswer { executions: take(&app, &caller, &request).await? }))
+    Ok(ok(ClaimAnswer { executions: take(&app, &caller, &request).await?.tell() }))
 }
 
-async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Vec<Work>, Refusal> {
+async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Taken, Refusal> {
     let wants = request.wants(caller.client.namespace());
     let _waiting = Counted::in_(&app.metrics.waiting);
     let claimed = tokio::select! {
@@ -44,7 +46,47 @@ async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Vec<
         claimed = app.engine().claim(&wants, app.wait(request.wait())) => claimed?,
         () = app.drained() => Vec::new(),
     };
-    Ok(claimed.into_iter().map(Work::from).collect())
+    let mut taken = Taken { engine: app.engine().clone(), claimed };
+    taken.give_back_beyond(ANSWER_BYTES_MAX);
+    Ok(taken)
+}
+
+/// Work on its way to a worker. What does not get there is given back.
+struct Taken {
+    engine: Engine,
+    claimed: Vec<Claimed>,
+}
+
+impl Taken {
+    /// Keeps as much as fits an answer, and at least one.
+    fn give_back_beyond(&mut self, bytes: usize) {
+        let mut sum = 0;
+        let fits = |claimed: &&Claimed| {
+            sum += claimed.input.as_bytes().len();
+            sum <= bytes
+        };
+        let kept = self.claimed.iter().take_while(fits).count().max(1);
+        let rest = self.claimed.split_off(kept.min(self.claimed.len()));
+        drop(Self { engine: self.engine.clone(), claimed: rest });
+    }
+
+    /// What the worker is told.
+    fn tell(mut self) -> Vec<Work> {
+        std::mem::take(&mut self.claimed).into_iter().map(Work::from).collect()
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        for claimed in std::mem::take(&mut self.claimed) {
+            let engine = self.engine.clone();
+            tokio::spawn(async move {
+                if let Err(error) = engine.unclaim(claimed.fence).await {
+                    tracing::debug!(%error, "work that nobody received could not be given back; its lease will run out");
+                }
+            });
+        }
+    }
 }
 
 /// A lease of another namespace does not exist for its caller.
@@ -54,6 +96,16 @@ fn own(namespace: &Namespace, lease: LeaseToken) -> ClientResult<Fence> {
     } else {
         Err(Rejection::ExecutionNotFound(lease.0.execution).into())
     }
+}
+
+/// What a refusal may say: of an execution of another namespace, only that it does not exist. A lease can be made up.
+async fn veiled<T>(caller: &Caller, fence: Fence, answer: Result<T, onward_engine::Error>) -> ClientResult<T> {
+    if let Err(onward_engine::Error::Refused(_)) = &answer
+        && caller.client.get(fence.execution).await?.is_none()
+    {
+        return Err(Rejection::ExecutionNotFound(fence.execution).into());
+    }
+    answer.map_err(Error::from)
 }
 
 fn few(field: &'static str, count: usize) -> Result<(), Refusal> {
@@ -80,11 +132,15 @@ pub(super) async fn renew(
     let owned: Vec<ClientResult<Fence>> = request.leases.into_iter().map(|lease| own(namespace, lease)).collect();
     let fences: Vec<Fence> = owned.iter().filter_map(|fence| fence.as_ref().ok().copied()).collect();
     let mut answers = app.engine().renew(&fences, ttl).await.into_iter();
-    let results = owned.into_iter().map(|fence| {
-        let renewed = fence.and_then(|_| answers.next().unwrap_or_else(unanswered).map_err(Error::from));
-        ItemAnswer::of(renewed, Leased::from)
-    });
-    Ok(ok(RenewAnswer { results: results.collect() }))
+    let mut results = Vec::with_capacity(owned.len());
+    for fence in owned {
+        let renewed = match fence {
+            Ok(fence) => veiled(&caller, fence, answers.next().unwrap_or_else(unanswered)).await,
+            Err(error) => Err(error),
+        };
+        results.push(ItemAnswer::of(renewed, Leased::from));
+    }
+    Ok(ok(RenewAnswer { results }))
 }
 
 fn unanswered<T>() -> Result<T, onward_engine::Error> {
@@ -92,20 +148,26 @@ fn unanswered<T>() -> Result<T, onward_engine::Error> {
 }
 
 /// Carries out reports; each answer is in its report's place.
-async fn report(app: &App, namespace: &Namespace, items: Vec<ReportItem>) -> Vec<ClientResult<Reported>> {
+async fn report(app: &App, caller: &Caller, items: Vec<ReportItem>) -> Vec<ClientResult<Reported>> {
+    let namespace = caller.client.namespace();
     let mut good: Vec<LeaseReport> = Vec::with_capacity(items.len());
-    let places: Vec<ClientResult<()>> = items
+    let places: Vec<ClientResult<Fence>> = items
         .into_iter()
         .map(|item| {
-            own(namespace, item.lease)?;
+            let fence = own(namespace, item.lease)?;
             good.push(item.into_report(app.engine().command_id())?);
-            Ok(())
+            Ok(fence)
         })
         .collect();
     let mut answers = app.engine().report(good).await.into_iter();
-    let answer =
-        |place: ClientResult<()>| place.and_then(|()| answers.next().unwrap_or_else(unanswered).map_err(Error::from));
-    places.into_iter().map(answer).collect()
+    let mut reported = Vec::with_capacity(places.len());
+    for place in places {
+        reported.push(match place {
+            Ok(fence) => veiled(caller, fence, answers.next().unwrap_or_else(unanswered)).await,
+            Err(error) => Err(error),
+        });
+    }
+    reported
 }
 
 /// Carries out one report, which a key in the header makes repeatable.
@@ -116,7 +178,7 @@ async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, item: impl 
         let key = headers.get(IDEMPOTENCY_KEY)?;
         Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes()]))
     });
-    let mut answers = report(app, namespace, vec![item]).await;
+    let mut answers = report(app, caller, vec![item]).await;
     let reported = answers.pop().unwrap_or_else(|| unanswered().map_err(Error::from))?;
     Ok(ok(reported.into()))
 }
@@ -195,12 +257,13 @@ pub(super) async fn progress(
     caller: Caller,
     One(request, _room): One<ProgressRequest>,
 ) -> Result<Said<Leased>, Refusal> {
-    Ok(ok(note(&app, caller.client.namespace(), request).await?))
+    Ok(ok(note(&app, &caller, request).await?))
 }
 
-async fn note(app: &App, namespace: &Namespace, request: ProgressRequest) -> ClientResult<Leased> {
-    let fence = own(namespace, request.lease)?;
-    Ok(app.engine().progress(fence, request.percent, request.message).await?.into())
+async fn note(app: &App, caller: &Caller, request: ProgressRequest) -> ClientResult<Leased> {
+    let fence = own(caller.client.namespace(), request.lease)?;
+    let noted = app.engine().progress(fence, request.percent, request.message).await;
+    Ok(veiled(caller, fence, noted).await?.into())
 }
 
 /// Say how far many attempts are.
@@ -213,8 +276,7 @@ pub(super) async fn progress_batch(
     Many(batch, _room): Many<ProgressBatch>,
 ) -> Result<Said<RenewAnswer>, Refusal> {
     few("items", batch.items.len())?;
-    let namespace = caller.client.namespace();
-    let notes = batch.items.into_iter().map(|request| note(&app, namespace, request));
+    let notes = batch.items.into_iter().map(|request| note(&app, &caller, request));
     let answers = futures_util::future::join_all(notes).await;
     Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
 }
@@ -226,7 +288,7 @@ pub(super) async fn progress_batch(
 pub(super) async fn reports(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Many(batch, _room): Many<ReportBatch>,
+    Many(batch, room): Many<ReportBatch>,
 ) -> Result<Said<ReportBatchAnswer>, Refusal> {
     few("reports", batch.reports.len())?;
     if let Some(claim) = &batch.claim
@@ -236,19 +298,20 @@ pub(super) async fn reports(
         let why = "answers to reports cannot wait for work: leave it out, or claim by itself".to_owned();
         return Err(Rejection::InvalidArgument { field: "claim.wait", why }.into());
     }
+    drop(room);
     let claiming = async {
         match &batch.claim {
-            Some(request) => take(&app, &caller, request).await,
-            None => Ok(Vec::new()),
+            Some(request) => Some(take(&app, &caller, request).await),
+            None => None,
         }
     };
-    let (answers, claimed) =
-        futures_util::future::join(report(&app, caller.client.namespace(), batch.reports), claiming).await;
+    let (answers, claimed) = futures_util::future::join(report(&app, &caller, batch.reports), claiming).await;
     let results = answers.into_iter().map(|answer| ItemAnswer::of(answer, ReportAnswer::from)).collect();
     // Reports that were carried out are answered, whatever became of the claim.
-    let executions = claimed.unwrap_or_else(|refusal| {
-        tracing::debug!(code = refusal.0.code, "nothing could be claimed together with reports");
-        Vec::new()
-    });
-    Ok(ok(ReportBatchAnswer { results, executions }))
+    let (executions, claim_problem) = match claimed {
+        Some(Ok(taken)) => (taken.tell(), None),
+        Some(Err(refusal)) => (Vec::new(), Some(*refusal.0)),
+        None => (Vec::new(), None),
+    };
+    Ok(ok(ReportBatchAnswer { results, executions, claim_problem }))
 }

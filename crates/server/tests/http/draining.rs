@@ -18,13 +18,7 @@ async fn waiting_calls_end_when_the_server_drains() {
     let claim = call(Method::POST, "/v1/work/claim", Some(json!({"worker": "w", "wait": "1m"})));
     let result = call(Method::GET, &format!("/v1/executions/{id}/result?wait=1m"), None);
     let stream = site.send(&As::default(), Method::GET, "/v1/events/stream?names=purged", None).await;
-    let waiting = |metrics: &str| {
-        let waits = metrics.contains("onward_http_claims_waiting 1");
-        waits && metrics.contains("onward_http_streams 1")
-    };
-    while !waiting(&site.send(&As::default(), Method::GET, "/metrics", None).await.text().await.unwrap()) {
-        tokio::task::yield_now().await;
-    }
+    site.until_waiting(1).await;
     site.drain();
     let claimed: Value = claim.await.unwrap().unwrap().json().await.unwrap();
     assert_eq!(claimed["executions"], json!([]));

@@ -20,7 +20,7 @@ async fn raw(site: &Site, request: &[u8]) -> String {
 
 fn post(body: &[u8]) -> Vec<u8> {
     let head = format!(
-        "POST /v1/executions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/executions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     [head.as_bytes(), body].concat()
@@ -106,10 +106,10 @@ async fn what_is_too_large_is_cut_off() {
     let big = format!("{{\"kind\":\"k\",\"input\":\"{}\"}}", "x".repeat(600 * 1024));
     let answer = raw(&site, &post(big.as_bytes())).await;
     assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("payload_too_large"), "{answer}");
-    let announced = b"POST /v1/executions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n{";
+    let announced = b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n{";
     let answer = raw(&site, announced).await;
     assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("body_too_large"), "{answer}");
-    let mut chunked = b"POST /v1/executions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    let mut chunked = b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     for _ in 0..20 {
         chunked.extend_from_slice(b"20000\r\n");
         chunked.extend_from_slice(&vec![b' '; 0x20000]);
@@ -117,13 +117,13 @@ async fn what_is_too_large_is_cut_off() {
     }
     let answer = raw(&site, &chunked).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 413"), "{answer}");
-    let mut headers = b"GET /v1/counts HTTP/1.1\r\nhost: x\r\nx-long: ".to_vec();
+    let mut headers = b"GET /v1/counts HTTP/1.1\r\nhost: localhost\r\nx-long: ".to_vec();
     headers.extend_from_slice(&vec![b'a'; 200 * 1024]);
     headers.extend_from_slice(b"\r\n\r\n");
     let answer = raw(&site, &headers).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
     let many: String = (0..500).map(|n| format!("x-{n}: 1\r\n")).collect();
-    let answer = raw(&site, format!("GET /v1/counts HTTP/1.1\r\nhost: x\r\n{many}\r\n").as_bytes()).await;
+    let answer = raw(&site, format!("GET /v1/counts HTTP/1.1\r\nhost: localhost\r\n{many}\r\n").as_bytes()).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
     is_served(&site).await;
     site.drained().await;
@@ -134,12 +134,53 @@ async fn slow_callers_are_hung_up_on_and_others_are_served() {
     let limits = Limits { body_time: Span(100), header_time: Span(100), ..Limits::default() };
     let site = Site::with(Options { limits, ..Options::default() }).await;
     let head =
-        b"POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{";
+        b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{";
     let answer = raw(&site, head).await;
     assert!(answer.starts_with("HTTP/1.1 408") && answer.contains("body_too_slow"), "{answer}");
     assert_eq!(raw(&site, b"GET /v1/cou").await, "", "half a head is waited for in vain");
     assert_eq!(raw(&site, b"").await, "", "so is none");
     is_served(&site).await;
+    site.drained().await;
+}
+
+/// A web page whose name was made to lead here must not do what programs on this machine may.
+#[tokio::test]
+async fn calls_for_other_hosts_are_refused() {
+    let site = Site::open().await;
+    for (host, status) in
+        [("evil.example", 403), ("localhost", 200), ("127.0.0.1:8700", 200), ("[::1]:8700", 200), ("", 403)]
+    {
+        let request = site.request(Method::GET, "/v1/counts").header("Host", host);
+        assert_eq!(request.send().await.unwrap().status().as_u16(), status, "{host}");
+    }
+    site.drained().await;
+}
+
+/// One call holds at most a thousand, however many are sent.
+#[tokio::test]
+async fn more_than_a_call_may_hold_is_not_even_read() {
+    let site = Site::open().await;
+    let many = json!({"executions": vec![json!({"kind": "k"}); 1_001]});
+    let (status, problem) = site.post("/v1/executions/batch", many).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("invalid_body")), "{problem}");
+    site.drained().await;
+}
+
+/// What only announces much, or arrives slowly, takes no room from others.
+#[tokio::test]
+async fn large_bodies_share_their_room_and_small_ones_need_none() {
+    let limits = Limits { inflight_bytes: 256 * 1024, ..Limits::default() };
+    let site = Site::with(Options { limits, ..Options::default() }).await;
+    let mut slow = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(site.address).await.unwrap();
+        let head = b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 900000\r\n\r\n{";
+        stream.write_all(head).await.unwrap();
+        slow.push(stream);
+    }
+    is_served(&site).await;
+    site.submit(json!({"kind": "large", "input": "x".repeat(200 * 1024)})).await;
+    drop(slow);
     site.drained().await;
 }
 

@@ -101,7 +101,15 @@ async fn the_description_is_served_and_health_is_told() {
         assert_eq!(site.send(&As::default(), Method::GET, path, None).await.status().as_u16(), 200);
     }
     let metrics = site.send(&As::default(), Method::GET, "/metrics", None).await.text().await.unwrap();
-    assert!(metrics.contains("onward_engine_commits_total"), "{metrics}");
+    let dashboard = include_str!("../../../../deploy/grafana.json");
+    let measured = dashboard.split("onward_").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        rest[..end].trim_end_matches("_bucket")
+    });
+    assert!(measured.clone().count() > 10);
+    for name in measured {
+        assert!(metrics.contains(&format!("onward_{name}")), "the dashboard shows {name}: {metrics}");
+    }
     assert!(
         metrics.contains("onward_http_calls_total{method=\"GET\",route=\"/healthz\",status=\"2xx\"} 1"),
         "{metrics}"

@@ -12,6 +12,9 @@ use std::net::SocketAddr;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+/// So often is looked for what must come; each look is a call of its own.
+const LOOKS_MAX: usize = 20_000;
+
 /// A running server.
 pub(crate) struct Site {
     pub(crate) client: Client,
@@ -102,6 +105,18 @@ impl Site {
     pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
         let response = self.send(&As::default(), Method::GET, path, None).await;
         (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Waits until so many claims wait.
+    pub(crate) async fn until_waiting(&self, claims: usize) {
+        let line = format!("onward_http_claims_waiting {claims}\n");
+        for _ in 0..LOOKS_MAX {
+            let metrics = self.send(&As::default(), Method::GET, "/metrics", None).await.text().await.unwrap();
+            if metrics.contains(&line) {
+                return;
+            }
+        }
+        panic!("there are never {claims} claims that wait");
     }
 
     /// Submits and answers the id.

@@ -95,7 +95,10 @@ async fn repeats_get_the_first_answer() {
     assert_eq!(ids[0]["id"], ids[1]["id"]);
     assert_eq!(submit("refund").await.status().as_u16(), 409, "the key stands for something else");
     let chosen = json!({"kind": "once", "uuid": "0192f0c8-0000-7000-8000-000000000001", "lane": "chosen"});
-    assert_eq!(site.submit(chosen.clone()).await, site.submit(chosen).await, "the id is the caller's");
+    assert_eq!(site.submit(chosen.clone()).await, site.submit(chosen.clone()).await, "the id is the caller's");
+    let (status, other) =
+        site.post("/v1/executions", json!({"kind": "twice", "uuid": chosen["uuid"], "lane": "chosen"})).await;
+    assert_eq!((status, &other["code"]), (409, &json!("execution_exists")), "something else is no repeat");
     let lease = site.claim().await["lease"].clone();
     for _ in 0..2 {
         let request = site.request(Method::POST, "/v1/work/complete").header("Idempotency-Key", "end-17");
@@ -144,8 +147,9 @@ async fn an_abandoned_wait_takes_no_work() {
         let body = json!({"worker": "gone", "wait": "30s"});
         let waiting = site.request(Method::POST, "/v1/work/claim").json(&body).send();
         let gave_up = tokio::spawn(waiting);
-        tokio::task::yield_now().await;
+        site.until_waiting(1).await;
         gave_up.abort();
+        site.until_waiting(0).await;
         let id = site.submit(json!({"kind": "k"})).await;
         let claimed = site.claim().await;
         assert_eq!(claimed["id"].as_str(), Some(id.as_str()));
