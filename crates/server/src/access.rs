@@ -13,6 +13,8 @@ use onward_core::{Actor, ApiKeyId, Namespace};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Names a call, so that a repeat of it gets the first answer.
+pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Names the namespace of a call.
 pub(crate) const NAMESPACE: &str = "onward-namespace";
 
@@ -101,6 +103,8 @@ pub(crate) struct Caller {
     pub(crate) actor: Option<Actor>,
     /// The public part of it.
     pub(crate) key: Option<ApiKeyId>,
+    /// Whether the caller may know of keys.
+    pub(crate) sees_keys: bool,
     /// A client of the caller's namespace.
     pub(crate) client: Client,
 }
@@ -127,8 +131,10 @@ pub(crate) async fn check(
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
         }
         let namespace = namespace(&request, key.as_deref())?;
+        let sees_keys = key.as_ref().is_none_or(|key| key.roles.contains(&Role::Admin));
         let (actor, key) = key.map(|key| (key.name.clone(), key.id)).unzip();
-        request.extensions_mut().insert(Caller { actor, key, client: app.client(&namespace) });
+        let client = app.client(&namespace);
+        request.extensions_mut().insert(Caller { actor, key, sees_keys, client });
     }
     Ok(next.run(request).await)
 }

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, stream};
 use onward::wire::{EventPage, EventQuery, EventRow};
-use onward_core::{ApiKeyId, Millis, Span, limits};
+use onward_core::{Event, Millis, Span, What, limits};
 use onward_engine::{Subscription, Told};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -43,9 +43,11 @@ pub(super) async fn page(
     let mut next = first(&app, &mut events, wait).await?;
     let mut found = 0;
     while let Some(told) = next {
-        // A gap has no place of its own, so that a page must not end with one.
-        found += usize::from(matches!(told, Told::Event { .. }));
-        rows.push(row(told));
+        if !is_hidden(&told, &caller) {
+            // A gap has no place of its own, so that a page must not end with one.
+            found += usize::from(matches!(told, Told::Event { .. }));
+            rows.push(row(told));
+        }
         next = if found < limit { events.next_now().await? } else { None };
     }
     // A page that passed over events goes on behind them, unless it stopped in their midst.
@@ -65,6 +67,12 @@ async fn first(app: &App, events: &mut Subscription, wait: Span) -> Result<Optio
         () = app.drained() => Ok(None),
         () = app.sleep(wait) => Ok(None),
     }
+}
+
+/// Keys belong to no namespace, so that only those are told of them who may list them.
+fn is_hidden(told: &Told, caller: &Caller) -> bool {
+    let about_keys = |event: &Event| matches!(event.what, What::KeyIssued { .. } | What::KeyRevoked { .. });
+    !caller.sees_keys && matches!(told, Told::Event { event, .. } if about_keys(event))
 }
 
 fn row(told: Told) -> EventRow {
@@ -92,7 +100,7 @@ pub(super) async fn stream(
     // A cursor that the store did not make is refused here, where there is still an answer to refuse with.
     let first = events.next_now().await?;
     let alive = KeepAlive::new().interval(SILENCE);
-    Ok(Sse::new(messages(app, caller.key, events, first)).keep_alive(alive))
+    Ok(Sse::new(messages(app, caller, events, first)).keep_alive(alive))
 }
 
 type Message = Result<sse::Event, Infallible>;
@@ -100,21 +108,16 @@ type Message = Result<sse::Event, Infallible>;
 /// A stream that is being told.
 struct Telling {
     app: Arc<App>,
-    key: Option<ApiKeyId>,
+    caller: Caller,
     events: Subscription,
     first: Option<Told>,
     looked_at: Millis,
     _open: Counted,
 }
 
-fn messages(
-    app: Arc<App>,
-    key: Option<ApiKeyId>,
-    events: Subscription,
-    first: Option<Told>,
-) -> impl Stream<Item = Message> {
+fn messages(app: Arc<App>, caller: Caller, events: Subscription, first: Option<Told>) -> impl Stream<Item = Message> {
     let (open, looked_at) = (Counted::in_(&app.metrics.streams), app.now());
-    let telling = Telling { app, key, events, first, looked_at, _open: open };
+    let telling = Telling { app, caller, events, first, looked_at, _open: open };
     stream::unfold(telling, |mut telling| async move {
         let told = telling.next().await?;
         Some((Ok(message(&told)), telling))
@@ -132,7 +135,7 @@ impl Telling {
                     return None;
                 }
             }
-            if let Some(told) = self.first.take() {
+            if let Some(told) = self.first.take().filter(|told| !is_hidden(told, &self.caller)) {
                 return Some(told);
             }
             let told = tokio::select! {
@@ -142,6 +145,7 @@ impl Telling {
                 () = app.sleep(KEY_LOOKED_AT) => continue,
             };
             match told {
+                Ok(Some(told)) if is_hidden(&told, &self.caller) => {}
                 Ok(told) => return told,
                 Err(error) => {
                     tracing::warn!(%error, "a stream of events could not be read; trying again");
@@ -153,7 +157,7 @@ impl Telling {
 
     /// Whether the reader may still read; a store that is away decides nothing.
     async fn is_allowed(&self) -> bool {
-        let Some(id) = self.key else { return true };
+        let Some(id) = self.caller.key else { return true };
         let engine = self.app.engine();
         engine.key(id).await.map_or(true, |key| key.is_some_and(|key| key.is_good(engine.now())))
     }

@@ -5,6 +5,7 @@ use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{Asked, InPath};
 use crate::problem::Refusal;
+use crate::routes::submit::Waiting;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,7 +13,6 @@ use onward::Description;
 use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, Length, SearchQuery};
 use onward_core::record::State as Stage;
 use onward_core::{ExecutionId, Explanation, Payload, PayloadSlot, Rejection};
-use serde::Deserialize;
 use std::sync::Arc;
 
 /// Executions of a page unless chosen.
@@ -58,19 +58,6 @@ pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Re
         Some(payload) => Ok(raw(payload)),
         None => Err(Rejection::ExecutionNotFound(id).into()),
     }
-}
-
-/// How long the caller waits for the end.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Waiting {
-    /// Waits this long for the end, at most a minute.
-    wait: Option<Length>,
-    /// Whose work; the header `Onward-Namespace` says the same.
-    #[param(value_type = Option<onward_core::Namespace>)]
-    #[serde(rename = "namespace")]
-    _namespace: Option<String>,
 }
 
 /// Get what an execution ended with, as its handler gave it.

@@ -1,6 +1,6 @@
 //! What operators do with one execution.
 
-use crate::access::Caller;
+use crate::access::{Caller, IDEMPOTENCY_KEY};
 use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{InPath, One};
@@ -12,9 +12,6 @@ use onward_core::{Act, CommandId, ExecutionId, Operate};
 use std::sync::Arc;
 
 type Answer = Result<Said<Acted>, Refusal>;
-
-/// The header by which a caller makes a call repeatable.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Does one thing with an execution, under the caller's name. A repeat with the same key gets the first answer.
 async fn act(app: &App, caller: &Caller, id: ExecutionId, headers: &HeaderMap, act: Act) -> Answer {

@@ -1,6 +1,6 @@
 //! Submitting work, one piece or many.
 
-use crate::access::Caller;
+use crate::access::{Caller, IDEMPOTENCY_KEY};
 use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{Asked, Many, One};
@@ -15,16 +15,13 @@ use onward_engine::NewExecution;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The header by which a caller makes a submit repeatable.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-
 /// How long the caller waits for the end.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Waiting {
     /// Waits this long for the end, at most a minute, and answers with the result if it is there in time.
-    wait: Option<Length>,
+    pub(super) wait: Option<Length>,
     /// Whose work; the header `Onward-Namespace` says the same.
     #[param(value_type = Option<onward_core::Namespace>)]
     #[serde(rename = "namespace")]

@@ -1,6 +1,6 @@
 //! What workers call: claim, renew, report. A worker needs nothing but HTTP.
 
-use crate::access::Caller;
+use crate::access::{Caller, IDEMPOTENCY_KEY};
 use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{Many, One};
@@ -20,8 +20,6 @@ use std::sync::Arc;
 
 /// The most bytes of inputs in one answer; what does not fit is claimed by the next call.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The header by which a worker makes a report repeatable.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 type Reporting = Result<Said<ReportAnswer>, Refusal>;
 

@@ -90,5 +90,10 @@ async fn what_operators_do_is_told_with_their_names() {
     };
     assert_eq!((by("cancelled"), by("lane_changed")), (Some(json!("ada")), Some(json!("ada"))), "{page}");
     assert_eq!(by("submitted"), Some(Value::Null));
+    assert!(by("key_issued").is_some());
+    let (reader, _) = site.key(&[Role::Read], &["default"]).await;
+    let reader = As { key: Some(&reader), namespace: None };
+    let page = site.send(&reader, Method::GET, "/v1/events", None).await.text().await.unwrap();
+    assert!(page.contains("cancelled") && !page.contains("key_issued"), "keys are for admins to know: {page}");
     site.drained().await;
 }

@@ -131,7 +131,7 @@ async fn what_is_too_large_is_cut_off() {
 
 #[tokio::test]
 async fn slow_callers_are_hung_up_on_and_others_are_served() {
-    let limits = Limits { body_time: Span(100), header_time: Span(100), ..Limits::default() };
+    let limits = Limits { body_time: Span(1_000), header_time: Span(1_000), ..Limits::default() };
     let site = Site::with(Options { limits, ..Options::default() }).await;
     let head =
         b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{";
@@ -187,7 +187,7 @@ async fn large_bodies_share_their_room_and_small_ones_need_none() {
 /// Many who say nothing leave room for those who do, once their time is up.
 #[tokio::test]
 async fn idle_connections_do_not_keep_others_out() {
-    let limits = Limits { connections: 50, header_time: Span(100), ..Limits::default() };
+    let limits = Limits { connections: 50, header_time: Span(500), ..Limits::default() };
     let site = Site::with(Options { limits, ..Options::default() }).await;
     let mut idle = Vec::new();
     for _ in 0..200 {
