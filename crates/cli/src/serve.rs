@@ -1,24 +1,21 @@
 //! `onward serve`: the engine over HTTP, until it is told to stop.
 
 use crate::args::ServeArgs;
+use crate::output;
 use crate::problem::{Exit, Problem};
-use crate::{output, time};
-use onward::{Address, Client, Span};
+use crate::submit::span;
+use onward::{Address, Client};
 use onward_server::{Limits, Options, Server, Tls};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) async fn run(args: ServeArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let span = |option, text: &str| -> Result<Span, Problem> {
-        let found = time::duration(option, text)?;
-        Ok(Span(u64::try_from(found.as_millis()).unwrap_or(u64::MAX)))
-    };
-    let wait = span("--longest-wait", &args.longest_wait)?;
+    let wait = span("--longest-wait", Some(&args.longest_wait))?.unwrap_or_default();
     let options = Options {
         bind: args.bind,
         require_keys: args.require_keys,
         tls: args.tls_certificate.zip(args.tls_key).map(|(certificate, key)| Tls { certificate, key }),
         cors: args.cors,
-        grace: span("--grace", &args.grace)?,
+        grace: span("--grace", Some(&args.grace))?.unwrap_or_default(),
         limits: Limits { wait, ..Limits::default() },
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };

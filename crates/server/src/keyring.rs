@@ -12,7 +12,8 @@ const REMEMBERED: Span = Span::seconds(2);
 /// Keys remembered at once; beyond, all are forgotten.
 const KEYS_MAX: usize = 10_000;
 
-/// Keys that were looked up lately, with the time; those that do not exist too, so that guessing costs the store little.
+/// Keys that were looked up lately, with the time; those that do not exist too, so that a wrong key that is
+/// sent again and again is looked up once in a while.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring(Mutex<HashMap<ApiKeyId, LookedUp>>);
 

@@ -9,7 +9,7 @@ pub(crate) const SCHEMA: &str = "schema";
 /// The parameter of an address that keeps stores on one Valkey apart.
 pub(crate) const PREFIX: &str = "prefix";
 
-/// Memory for what is written in a few seconds, as a server with work to do is given; the server's own default is for none.
+/// Memory for what is written in a few seconds, as an operator gives to a server with much to do; the default is for a machine that has other work.
 const ROOMY: &str = "shared_buffers=512MB";
 /// Queries in a second that an idle engine may ask Postgres.
 const POSTGRES_IDLE_MAX: f64 = 3.0;

@@ -29,10 +29,10 @@ pub struct EventQuery {
     /// Where to go on: from an earlier event or page. From the oldest event that is kept when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// How long a page without events waits for the first; at most a minute.
+    /// How long a page without events waits for the first, at most a minute; a stream has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Length>,
-    /// The most events of a page; 100 when absent.
+    /// The most events of a page, 100 when absent; a stream has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,

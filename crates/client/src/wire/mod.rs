@@ -32,9 +32,7 @@ pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery};
 pub use steer::{
     Acted, AttemptList, CancelRequest, HistoryPage, PriorityRequest, ReasonRequest, RescheduleRequest, TagsRequest,
 };
-pub use submit::{
-    BatchItem, ItemAnswer, NewWork, PolicyFields, RetryFields, SubmitAnswer, SubmitBatch, SubmitBatchAnswer,
-};
+pub use submit::{ItemAnswer, NewWork, PolicyFields, RetryFields, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
 pub use times::{Length, Time};
 pub use work::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, Leased, ProgressBatch,

@@ -51,12 +51,6 @@ impl Problem {
             retry_after: None,
         }
     }
-
-    /// The same, about one argument.
-    #[must_use]
-    pub fn about(self, field: impl Into<String>) -> Self {
-        Self { field: Some(field.into()), ..self }
-    }
 }
 
 impl From<&Error> for Problem {

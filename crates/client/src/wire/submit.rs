@@ -168,13 +168,10 @@ pub enum ItemAnswer<T> {
     Problem(Problem),
 }
 
-/// What can be one of many.
-pub type BatchItem<T> = std::result::Result<T, crate::Error>;
-
 impl<T> ItemAnswer<T> {
     /// One answer.
     #[must_use]
-    pub fn of<S>(result: BatchItem<S>, then: impl FnOnce(S) -> T) -> Self {
+    pub fn of<S>(result: Result<S>, then: impl FnOnce(S) -> T) -> Self {
         match result {
             Ok(done) => Self::Ok(then(done)),
             Err(error) => Self::Problem(Problem::from(&error)),

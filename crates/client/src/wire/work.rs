@@ -458,6 +458,7 @@ impl ReportItem {
     /// # Errors
     /// When fields contradict each other or break a limit.
     pub fn into_report(self, fresh: CommandId) -> Result<LeaseReport> {
+        self.check()?;
         let message = self.message.unwrap_or_default();
         let end = match self.end {
             EndKind::Complete => End::Complete(payload::read(self.result, self.result_bytes, "result")?),
@@ -470,6 +471,25 @@ impl ReportItem {
             EndKind::Unclaim => End::GiveBack,
         };
         Ok(LeaseReport { command: self.command.unwrap_or(fresh), fence: self.lease.0, end })
+    }
+}
+
+impl ReportItem {
+    /// A field that says nothing about this end is a mistake.
+    fn check(&self) -> Result<()> {
+        use EndKind::{Cancel, Complete, Delay, Fail};
+        let fields: [(&'static str, bool, &[EndKind]); 6] = [
+            ("result", self.result.is_some(), &[Complete]),
+            ("result_bytes", self.result_bytes.is_some(), &[Complete]),
+            ("category", self.category.is_some(), &[Fail]),
+            ("message", self.message.is_some(), &[Fail, Cancel]),
+            ("delay", self.delay.is_some(), &[Delay]),
+            ("run_at", self.run_at.is_some(), &[Delay]),
+        ];
+        match fields.iter().find(|(_, given, ends)| *given && !ends.contains(&self.end)) {
+            Some((field, ..)) => Err(invalid(field, "says nothing about this end")),
+            None => Ok(()),
+        }
     }
 }
 

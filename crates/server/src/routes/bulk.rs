@@ -7,8 +7,8 @@ use crate::body::One;
 use crate::problem::Refusal;
 use axum::extract::State;
 use onward::Error;
-use onward::wire::{BulkAnswer, BulkRefusal, BulkRequest, Problem};
-use onward_core::ExecutionId;
+use onward::wire::{BulkAction, BulkAnswer, BulkRefusal, BulkRequest, Problem};
+use onward_core::{ExecutionId, Rejection};
 use std::sync::Arc;
 
 /// Executions of one call unless chosen.
@@ -26,6 +26,10 @@ pub(super) async fn bulk(
     caller: Caller,
     One(request, _room): One<BulkRequest>,
 ) -> Result<Said<BulkAnswer>, Refusal> {
+    if request.grace.is_some() && request.action != BulkAction::Cancel {
+        let why = "only what is cancelled can be given time to stop".to_owned();
+        return Err(Rejection::InvalidArgument { field: "grace", why }.into());
+    }
     let filter = request.filter.clone().into_filter()?;
     let found = caller.client.find(&filter, request.cursor.as_deref(), request.limit.unwrap_or(PAGE)).await?;
     let matched: Vec<ExecutionId> = found.executions.iter().map(|execution| execution.id).collect();

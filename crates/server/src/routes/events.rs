@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, stream};
 use onward::wire::{EventPage, EventQuery, EventRow};
-use onward_core::{Event, Millis, Span, What, limits};
+use onward_core::{Event, Millis, Rejection, Span, What, limits};
 use onward_engine::{Subscription, Told};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -95,6 +95,10 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Asked(query): Asked<EventQuery>,
 ) -> Result<impl IntoResponse, Refusal> {
+    if query.wait.is_some() || query.limit.is_some() {
+        let why = "a stream has no pages: leave wait and limit out".to_owned();
+        return Err(Rejection::InvalidArgument { field: "wait", why }.into());
+    }
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let mut events = caller.client.events(query.filter()?, last.or(query.cursor));
     // A cursor that the store did not make is refused here, where there is still an answer to refuse with.

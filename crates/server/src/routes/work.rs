@@ -106,15 +106,6 @@ async fn veiled<T>(caller: &Caller, fence: Fence, answer: Result<T, onward_engin
     answer.map_err(Error::from)
 }
 
-fn few(field: &'static str, count: usize) -> Result<(), Refusal> {
-    let max = limits::CALL_ITEMS_MAX;
-    if count <= max {
-        return Ok(());
-    }
-    let why = format!("at most {max} fit one call, {count} were given");
-    Err(Rejection::InvalidArgument { field, why }.into())
-}
-
 /// Extend leases, and learn whether somebody wants an attempt to stop.
 #[utoipa::path(post, path = "/v1/work/renew", tag = "work", request_body = RenewRequest, responses(
     (status = 200, description = "The answers, in the same order", body = RenewAnswer),
@@ -124,7 +115,6 @@ pub(super) async fn renew(
     caller: Caller,
     Many(request, _room): Many<RenewRequest>,
 ) -> Result<Said<RenewAnswer>, Refusal> {
-    few("leases", request.leases.len())?;
     let ttl = request.lease.map_or(limits::LEASE_DEFAULT, |length| length.0);
     let namespace = caller.client.namespace();
     let owned: Vec<ClientResult<Fence>> = request.leases.into_iter().map(|lease| own(namespace, lease)).collect();
@@ -273,7 +263,6 @@ pub(super) async fn progress_batch(
     caller: Caller,
     Many(batch, _room): Many<ProgressBatch>,
 ) -> Result<Said<RenewAnswer>, Refusal> {
-    few("items", batch.items.len())?;
     let notes = batch.items.into_iter().map(|request| note(&app, &caller, request));
     let answers = futures_util::future::join_all(notes).await;
     Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
@@ -288,7 +277,6 @@ pub(super) async fn reports(
     caller: Caller,
     Many(batch, room): Many<ReportBatch>,
 ) -> Result<Said<ReportBatchAnswer>, Refusal> {
-    few("reports", batch.reports.len())?;
     if let Some(claim) = &batch.claim
         && claim.wait() > Span(0)
         && !batch.reports.is_empty()

@@ -80,6 +80,7 @@ async fn senseless_paths_queries_and_headers_are_refused() {
         ("/v1/executions?tag=none", 400),
         ("/v1/events?cursor=nonsense", 400),
         ("/v1/events/stream?cursor=nonsense", 400),
+        ("/v1/events/stream?limit=5", 400),
         ("/v1/lanes/a%2fb", 400),
         ("/nowhere", 404),
     ] {

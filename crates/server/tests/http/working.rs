@@ -127,6 +127,7 @@ async fn many_travel_together_and_each_is_answered_alone() {
             {"lease": leases[0], "end": "complete", "result": 1},
             {"lease": leases[1], "end": "fail", "category": "permanent", "message": "no"},
             {"lease": leases[1], "end": "delay"},
+            {"lease": leases[1], "end": "unclaim", "result": 1},
         ],
         "claim": {"worker": "w"},
     });
@@ -135,6 +136,7 @@ async fn many_travel_together_and_each_is_answered_alone() {
     assert_eq!(answer["results"][0], json!({"ok": {"ended": true}}));
     assert_eq!(answer["results"][1], json!({"ok": {"ended": true}}));
     assert_eq!(answer["results"][2]["problem"]["field"], "delay");
+    assert_eq!(answer["results"][3]["problem"]["field"], "result", "nothing is ignored");
     assert_eq!(answer["executions"][0]["kind"], "next");
     site.drained().await;
 }
