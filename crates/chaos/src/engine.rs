@@ -42,8 +42,9 @@ pub(crate) async fn run(args: EngineArgs) -> Result<(), onward::Error> {
         callers.spawn(submit(client.clone(), Chance::seeded(seeds.word()), wishes.clone()));
     }
     let wants = wants(&args)?;
+    let engine = client.engine().ok_or_else(|| Error::Internal("chaos opens stores".into()))?;
     for _ in 0..HOLDERS {
-        callers.spawn(hold(client.engine().clone(), wants.clone(), Chance::seeded(seeds.word()), wishes.clone()));
+        callers.spawn(hold(engine.clone(), wants.clone(), Chance::seeded(seeds.word()), wishes.clone()));
     }
     callers.spawn(decide(client.clone(), Chance::seeded(seeds.word()), wishes.clone()));
     let worker = Worker::new(&client)

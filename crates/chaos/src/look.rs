@@ -13,7 +13,7 @@ pub(crate) async fn run(args: LookArgs) -> Result<(), onward::Error> {
     let client = open(&args.store).await?;
     let mut after = None;
     loop {
-        let page = client.list(after, limits::PAGE_MAX).await?;
+        let page = client.list(after.as_deref(), limits::PAGE_MAX).await?;
         for execution in page.executions {
             tell(&Line::Listed { execution: execution.id.to_string(), state: execution.state.as_str().to_owned() });
         }
@@ -31,12 +31,13 @@ pub(crate) async fn run(args: LookArgs) -> Result<(), onward::Error> {
             tell(&Line::Stored { event });
         }
     }
-    let store = client.engine().store();
+    let engine = client.engine().ok_or_else(|| onward::engine::Error::Internal("chaos opens stores".into()))?;
+    let store = engine.store();
     let dead = store.scan(&IndexName::new(index::DEAD), &Partitions::All, Range::default(), limits::PAGE_MAX).await?;
     for found in dead.items {
         tell(&Line::Dead { key: found.key.as_str().to_owned() });
     }
-    let report = client.engine().examine(Examination::default(), |_| ()).await?;
+    let report = engine.examine(Examination::default(), |_| ()).await?;
     // A message that was set aside is reported as well; the history tells whether it was planted.
     let wrong = report.ailments.iter().filter(|ailment| !ailment.key.starts_with("dead/"));
     let faults = wrong.map(|ailment| format!("{}: {} ({})", ailment.key, ailment.detail, ailment.code)).collect();

@@ -31,7 +31,7 @@ pub(crate) async fn run(args: ReaderArgs) -> Result<(), onward::Error> {
             Ok(Some(Told::Gap)) => tell(&Line::Gap { at: now() }),
             Ok(None) => break,
             Err(error) if error.is_temporary() => sleep(ERROR_PAUSE).await,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     client.shutdown().await

@@ -17,6 +17,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
 pub(crate) use lane::{LaneArgs, LaneCommand, LaneSetArgs};
 pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, WatchArgs};
+use onward::Address;
 pub(crate) use operate::{
     BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
 };
@@ -32,6 +33,10 @@ pub(crate) struct Cli {
     /// command.
     #[arg(long, global = true, env = "ONWARD_STORE", default_value = "sqlite:onward.db", value_name = "ADDRESS")]
     pub(crate) store: String,
+    /// Speak to a server instead of opening a store: http://host:port or https://host. Its key, if it requires one, is
+    /// taken from ONWARD_API_KEY.
+    #[arg(long, global = true, env = "ONWARD_SERVER", value_name = "URL")]
+    pub(crate) server: Option<String>,
     /// Print JSON instead of text, errors too.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -49,9 +54,32 @@ impl Cli {
     /// What was typed. The demonstration makes a store of its own where somebody says so; a store in the environment is
     /// meant for the other commands.
     pub(crate) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let typed = |matches: &ArgMatches| matches.value_source("store") == Some(ValueSource::CommandLine);
-        let store_typed = typed(matches) || matches.subcommand().is_some_and(|(_, matches)| typed(matches));
-        Ok(Self { store_typed, ..Self::from_arg_matches(matches)? })
+        let typed = |option: &str| {
+            let typed = |matches: &ArgMatches| matches.value_source(option) == Some(ValueSource::CommandLine);
+            typed(matches) || matches.subcommand().is_some_and(|(_, matches)| typed(matches))
+        };
+        let (store_typed, server_typed) = (typed("store"), typed("server"));
+        let mut cli = Self { store_typed, ..Self::from_arg_matches(matches)? };
+        if store_typed && server_typed {
+            let both = "a store and a server were named; work is either here or there";
+            return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, both));
+        }
+        // What is typed counts more than what is in the environment.
+        if let Some(server) = cli.server.take().filter(|_| !store_typed && cli.command.is_served()) {
+            if !matches!(server.parse(), Ok(Address::Http(_))) {
+                let wrong = format!("--server: {server:?} is not http://host:port or https://host");
+                return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, wrong));
+            }
+            cli.store = server;
+        }
+        Ok(cli)
+    }
+}
+
+impl Command {
+    /// Whether a server can do it; a server in the environment is not meant for the others.
+    fn is_served(&self) -> bool {
+        !matches!(self, Self::Demo | Self::Serve(_) | Self::Bench(_) | Self::Completions(_))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::args::{BulkAction, BulkArgs};
 use crate::problem::{Exit, Problem};
 use crate::progress::Progress;
-use crate::{get, ls, output};
+use crate::{ls, open, output};
 use onward::{Client, Error, ExecutionId, FindFilter, PublicState, Reason};
 use onward_core::Act;
 use serde_json::json;
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit,
         return Err(Problem::Usage(why));
     }
     let act = act(&args.action, &args.reason);
-    let client = get::open(store, &args.filter.namespace).await?;
+    let client = open::existing(store, &args.filter.namespace).await?;
     let tally = go(&client, &filter, &act, args.dry_run, json).await;
     client.shutdown().await?;
     let tally = tally?;
@@ -76,7 +76,7 @@ async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quie
     let mut progress = Progress::new(act.name(), Some(ids.len() as u64), quiet);
     let mut tried = 0;
     for page in ids.chunks(PAGE) {
-        carry_out(client, page, act, &mut tally).await;
+        carry_out(client, page, act, &mut tally).await?;
         tried += page.len() as u64;
         progress.at(tried, &format!("{} done", tally.done));
     }
@@ -84,13 +84,14 @@ async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quie
     Ok(tally)
 }
 
-async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut Tally) {
-    for answer in client.engine().operate_many(client.namespace(), ids, None, act).await {
+async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut Tally) -> Result<(), Error> {
+    for answer in client.operate_many(ids.to_vec(), act.clone()).await? {
         match answer {
             Ok(_) => tally.done += 1,
             Err(error) => *tally.refused.entry(error.code().to_owned()).or_default() += 1,
         }
     }
+    Ok(())
 }
 
 /// Whether something can be done with executions in a state at all; the rest are left alone without a word.

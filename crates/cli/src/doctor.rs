@@ -3,20 +3,20 @@
 use crate::args::DoctorArgs;
 use crate::problem::{Exit, Problem};
 use crate::progress::Progress;
-use crate::{get, output, shape};
+use crate::{open, output, shape};
 use onward::engine::{Examination, Report};
 use serde_json::{Value, json};
 
 pub(crate) async fn run(args: &DoctorArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let examination = Examination { repair: args.repair || args.after_restore, restored: args.after_restore };
     // Whose work it is does not matter: everything is looked at.
-    let client = get::open(store, "default").await?;
+    let client = open::existing(store, "default").await?;
     let mut progress = Progress::new("doctor", None, json);
     let told = |report: &Report| {
         let (rows, found) = (report.rows, report.found());
         progress.at(report.records + rows, &format!("{} records, {rows} index rows, {found} faults", report.records));
     };
-    let report = client.engine().examine(examination, told).await;
+    let report = open::engine(&client)?.examine(examination, told).await;
     progress.end();
     client.shutdown().await?;
     let report = report.map_err(onward::Error::from)?;

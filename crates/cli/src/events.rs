@@ -4,7 +4,7 @@ use crate::args::EventsArgs;
 use crate::problem::{Exit, Problem};
 use crate::submit::parse;
 use crate::time::show;
-use crate::{get, output};
+use crate::{open, output};
 use onward::Client;
 use onward::engine::{EventFilter, Told};
 use onward_core::{Event, What};
@@ -18,7 +18,7 @@ pub(crate) async fn run(args: EventsArgs, store: &str, json: bool) -> Result<Exi
         names: args.what.iter().map(|name| known(name)).collect::<Result<_, _>>()?,
         endings: args.endings,
     };
-    let client = get::open(store, &args.namespace).await?;
+    let client = open::existing(store, &args.namespace).await?;
     let told = tell(&client, filter, args.after, args.follow, json).await;
     client.shutdown().await?;
     told?;

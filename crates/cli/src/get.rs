@@ -1,16 +1,16 @@
 //! `onward get`: one execution with its input and its result.
 
 use crate::args::GetArgs;
+use crate::open;
 use crate::problem::{Exit, Problem};
-use crate::shape;
-use crate::shape::Fields;
+use crate::shape::{self, Fields};
 use crate::submit::parse;
 use crate::watch::{self, Shown};
-use onward::{Address, Client, ClientOptions, ExecutionId, Rejection};
+use onward::{Client, ExecutionId, Rejection};
 
 pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&args.target.id)?;
-    let client = open(store, &args.target.namespace).await?;
+    let client = open::existing(store, &args.target.namespace).await?;
     let look = async || {
         let (fields, is_final) = find(&client, id).await?;
         Ok(Shown { text: if json { shape::text(&fields) } else { shape::lines(&fields) }, is_final })
@@ -33,15 +33,4 @@ async fn find(client: &Client, id: ExecutionId) -> Result<(Fields, bool), onward
         }
     }
     Ok((fields, ended))
-}
-
-/// Opens a store to look at it; one that does not exist is not made.
-pub(crate) async fn open(store: &str, namespace: &str) -> Result<Client, Problem> {
-    let options = ClientOptions { namespace: parse(namespace)?, ..ClientOptions::default() };
-    if let Address::Sqlite(path) = parse(store)?
-        && !path.exists()
-    {
-        return Err(Problem::StoreMissing(path.display().to_string()));
-    }
-    Ok(Client::open_with(store, options).await?)
 }

@@ -3,61 +3,36 @@
 use crate::args::{KeyArgs, KeyCommand, KeyCreateArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
-use crate::{get, output, shape, time};
-use onward::engine::NewKey;
-use onward::wire::{IssuedKey, KeyInfo};
-use onward::{Client, Error, Namespace};
-use onward_core::{ApiKeyId, When};
-use onward_server::{Secret, hash};
+use crate::{open, output, shape, time};
+use onward::call::Ask;
+use onward::wire::{IssuedKey, KeyInfo, Length, NewKeyRequest};
+use onward::{Millis, Namespace};
 
 pub(crate) async fn run(args: KeyArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     match args.command {
         KeyCommand::Create(args) => {
-            let make = prepare(args)?;
+            let request = prepare(args)?;
             // The first key of a server that was never started makes its store.
-            let client = Client::open(store).await?;
-            let issued = issue(&client, make).await;
+            let client = open::any(store, Namespace::default()).await?;
+            let issued = client.ask::<IssuedKey>(Ask::IssueKey(request)).await;
             client.shutdown().await?;
             let issued = issued?;
             output::print(&if json { shape::text(&issued) } else { issued.key });
         }
         KeyCommand::Ls => {
-            let client = get::open(store, "default").await?;
-            let keys = client.engine().keys().await;
-            let now = client.engine().now();
+            let client = open::existing(store, "default").await?;
+            let keys = client.ask::<Vec<KeyInfo>>(Ask::Keys).await;
+            let now = client.store_time();
             client.shutdown().await?;
-            let keys = keys.map_err(Error::from)?;
-            if json {
-                let keys: Vec<KeyInfo> = keys.into_iter().map(KeyInfo::from).collect();
-                output::print(&shape::text(&keys));
-                return Ok(Exit::Success);
-            }
-            let mut rows = vec![["ID", "NAME", "ROLES", "NAMESPACES", "STATE", "EXPIRES"].map(str::to_owned)];
-            for key in keys {
-                let roles: Vec<_> = key.roles.iter().map(|role| role.as_str()).collect();
-                let spaces: Vec<_> = key.namespaces.iter().map(Namespace::as_str).collect();
-                let state = match key.revoked_at {
-                    Some(_) => "revoked",
-                    None if !key.is_good(now) => "expired",
-                    None => "good",
-                };
-                rows.push([
-                    key.id.to_string(),
-                    key.name.to_string(),
-                    roles.join(","),
-                    if spaces.is_empty() { "all".to_owned() } else { spaces.join(",") },
-                    state.to_owned(),
-                    key.expires_at.map_or_else(|| "never".to_owned(), time::show),
-                ]);
-            }
-            output::print(&shape::table(&rows));
+            let keys = keys?;
+            output::print(&if json { shape::text(&keys) } else { table(&keys, now) });
         }
         KeyCommand::Revoke(args) => {
-            let id: ApiKeyId = parse(&args.id)?;
-            let client = get::open(store, "default").await?;
-            let revoked = client.engine().revoke_key(id, None).await;
+            let ask = Ask::RevokeKey(parse(&args.id)?);
+            let client = open::existing(store, "default").await?;
+            let revoked = client.ask::<KeyInfo>(ask).await;
             client.shutdown().await?;
-            let revoked: KeyInfo = revoked.map_err(Error::from)?.into();
+            let revoked = revoked?;
             let said = format!("key {} of {} is revoked", revoked.id, revoked.name);
             output::print(&if json { shape::text(&revoked) } else { said });
         }
@@ -65,16 +40,33 @@ pub(crate) async fn run(args: KeyArgs, store: &str, json: bool) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-fn prepare(args: KeyCreateArgs) -> Result<impl FnOnce(&Secret) -> NewKey, Problem> {
-    let name = parse(&args.name)?;
-    let namespaces = args.namespaces.iter().map(|namespace| parse(namespace)).collect::<Result<_, _>>()?;
-    let expires = span("--expires", args.expires.as_deref())?.map(When::After);
-    let roles = args.roles.into_iter().collect();
-    Ok(move |secret: &Secret| NewKey { name, hash: hash(secret), roles, namespaces, expires })
+fn table(keys: &[KeyInfo], now: Millis) -> String {
+    let mut rows = vec![["ID", "NAME", "ROLES", "NAMESPACES", "STATE", "EXPIRES"].map(str::to_owned)];
+    for key in keys {
+        let roles: Vec<_> = key.roles.iter().map(|role| role.as_str()).collect();
+        let spaces: Vec<_> = key.namespaces.iter().map(Namespace::as_str).collect();
+        let state = match (key.revoked_at, key.expires_at) {
+            (Some(_), _) => "revoked",
+            (None, Some(at)) if at <= now => "expired",
+            (None, _) => "good",
+        };
+        rows.push([
+            key.id.to_string(),
+            key.name.to_string(),
+            roles.join(","),
+            if spaces.is_empty() { "all".to_owned() } else { spaces.join(",") },
+            state.to_owned(),
+            key.expires_at.map_or_else(|| "never".to_owned(), time::show),
+        ]);
+    }
+    shape::table(&rows)
 }
 
-async fn issue(client: &Client, make: impl FnOnce(&Secret) -> NewKey) -> Result<IssuedKey, Error> {
-    let secret = Secret::draw(client.chance());
-    let kept = client.engine().issue_key(make(&secret), None).await?;
-    Ok(IssuedKey { key: secret.reveal(kept.id), info: kept.into() })
+fn prepare(args: KeyCreateArgs) -> Result<NewKeyRequest, Problem> {
+    Ok(NewKeyRequest {
+        name: parse(&args.name)?,
+        roles: args.roles.into_iter().collect(),
+        namespaces: args.namespaces.iter().map(|namespace| parse(namespace)).collect::<Result<_, _>>()?,
+        expires_after: span("--expires", args.expires.as_deref())?.map(Length),
+    })
 }

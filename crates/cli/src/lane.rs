@@ -4,7 +4,7 @@ use crate::args::{LaneArgs, LaneCommand, LaneSetArgs, WatchArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
 use crate::watch::{self, Shown};
-use crate::{get, shape};
+use crate::{open, shape};
 use onward::engine::LaneListing;
 use onward::{Client, Error, LaneState, Policy, RetryPolicy};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
         LaneCommand::Set(set) => Some(policy(set)?),
         _ => None,
     };
-    let client = get::open(store, &args.namespace).await?;
+    let client = open::existing(store, &args.namespace).await?;
     let once = WatchArgs { watch: None };
     let watch = if let LaneCommand::Ls(watch) = &args.command { watch } else { &once };
     let look = async || {
@@ -51,7 +51,7 @@ async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> 
 }
 
 async fn list(client: &Client) -> Result<(Value, String), Error> {
-    let lanes = client.engine().lanes(client.namespace()).await?;
+    let lanes = client.lanes().await?;
     let objects: Vec<Value> = lanes
         .iter()
         .map(|lane| {

@@ -5,7 +5,7 @@ use crate::problem::{Exit, Problem};
 use crate::submit::parse;
 use crate::time::show;
 use crate::watch::{self, Shown};
-use crate::{get, output, shape};
+use crate::{open, output, shape};
 use onward::{AttemptDescription, Client, Error, ExecutionId, Payload, PublicState, Rejection};
 use onward_core::{Explanation, Release};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ enum Found {
 
 pub(crate) async fn run(aspect: Aspect, target: &Target, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&target.id)?;
-    let client = get::open(store, &target.namespace).await?;
+    let client = open::existing(store, &target.namespace).await?;
     let found = find(&client, id, aspect).await;
     client.shutdown().await?;
     match found? {
@@ -45,7 +45,7 @@ pub(crate) async fn run(aspect: Aspect, target: &Target, store: &str, json: bool
 /// `onward why`: what an execution waits for.
 pub(crate) async fn why(args: &GetArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&args.target.id)?;
-    let client = get::open(store, &args.target.namespace).await?;
+    let client = open::existing(store, &args.target.namespace).await?;
     let look = async || {
         let why = client.why(id).await?;
         let text = if json { json!(why).to_string() } else { explain(&why) };

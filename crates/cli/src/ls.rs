@@ -4,7 +4,7 @@ use crate::args::{CountArgs, FilterArgs, LsArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, tags};
 use crate::watch::{self, Shown};
-use crate::{get, shape, time};
+use crate::{open, shape, time};
 use onward::engine::Counts;
 use onward::store::Count;
 use onward::{FindFilter, Found, PublicState};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = filter(&args.filter)?;
-    let client = get::open(store, &args.filter.namespace).await?;
+    let client = open::existing(store, &args.filter.namespace).await?;
     let look = async || {
         let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await?;
         Ok(Shown::passing(if json { object(&found).to_string() } else { table(&found) }))
@@ -29,7 +29,7 @@ fn object(found: &Found) -> Value {
 
 /// `onward count`: how many executions there are in each state.
 pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let client = get::open(store, &args.namespace).await?;
+    let client = open::existing(store, &args.namespace).await?;
     let look = async || Ok(Shown::passing(counted(&client.counts().await?, json)));
     let shown = watch::show(&args.watch, look).await;
     client.shutdown().await?;

@@ -13,6 +13,7 @@ mod key;
 mod lane;
 mod look;
 mod ls;
+mod open;
 mod operate;
 mod output;
 mod problem;

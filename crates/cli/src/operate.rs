@@ -3,8 +3,8 @@
 use crate::args::{CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
-use crate::{get, output, time};
-use onward::{Error, ExecutionId, Namespace, Reason, Rejection};
+use crate::{open, output, time};
+use onward::{Error, ExecutionId, Reason, Rejection};
 use onward_core::Act;
 use onward_core::record::Did;
 use std::collections::BTreeSet;
@@ -51,14 +51,13 @@ impl Order {
 /// Carries an order out and says what came of it.
 pub(crate) async fn run(order: Order, store: &str, json: bool) -> Result<Exit, Problem> {
     let id: ExecutionId = parse(&order.target.id)?;
-    let namespace: Namespace = parse(&order.target.namespace)?;
-    let client = get::open(store, &order.target.namespace).await?;
+    let client = open::existing(store, &order.target.namespace).await?;
     let act = async {
         // What is gone already counts as purged, which must not hide a mistyped id.
         if client.get(id).await?.is_none() {
             return Err(Error::from(Rejection::ExecutionNotFound(id)));
         }
-        Ok(client.engine().operate(&namespace, id, order.act).await?)
+        client.operate(id, order.act).await
     };
     let did = act.await;
     client.shutdown().await?;

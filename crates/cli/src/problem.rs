@@ -46,6 +46,8 @@ pub(crate) enum Problem {
     InputUnreadable { place: String, why: String },
     #[error("there is no store at {0}")]
     StoreMissing(String),
+    #[error("this command needs the store itself; a server does not hand it out")]
+    NeedsStore,
     #[error("{0}")]
     DemoBroken(String),
     #[error(transparent)]
@@ -71,7 +73,7 @@ impl Problem {
     }
 
     /// The stable code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &str {
         match self {
             Self::Client(error) => error.code(),
             Self::Bench(error) => error.code(),
@@ -83,6 +85,7 @@ impl Problem {
             Self::Event(_) => "invalid_event",
             Self::InputUnreadable { .. } => "input_unreadable",
             Self::StoreMissing(_) => "store_missing",
+            Self::NeedsStore | Self::Start(StartError::NoEngine) => "needs_store",
             Self::DemoBroken(_) => "demo_broken",
             Self::Start(StartError::Open(_)) => "keys_required",
             Self::Start(StartError::Bind(..)) => "address_unusable",
@@ -91,7 +94,7 @@ impl Problem {
         }
     }
 
-    fn hint(&self) -> &'static str {
+    fn hint(&self) -> &str {
         match self {
             Self::Client(error) => error.hint(),
             Self::Bench(error) => error.hint(),
@@ -105,6 +108,9 @@ impl Problem {
                 "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"
             }
             Self::StoreMissing(_) => "name another one with --store, or make it with `onward submit`",
+            Self::NeedsStore | Self::Start(StartError::NoEngine) => {
+                "run it where the store is, with --store instead of --server"
+            }
             Self::DemoBroken(_) => "report this with the output",
             Self::Start(StartError::Open(_)) => "add --require-keys, and make a key with `onward key create`",
             Self::Start(StartError::Bind(..)) => "choose another address with --bind, or stop what uses this one",
@@ -117,6 +123,9 @@ impl Problem {
         use onward::Error;
         match self {
             Self::Client(Error::Engine(error)) => of_engine(error),
+            Self::Client(Error::Server(problem)) if problem.code == "execution_not_found" => Exit::NotFound,
+            Self::Client(Error::Server(problem)) if problem.status >= 500 => Exit::Store,
+            Self::Client(Error::Unreachable { .. } | Error::Unintelligible { .. }) => Exit::Store,
             Self::Client(Error::Address(_) | Error::Name(_) | Error::Id(_) | Error::Payload(_)) => Exit::Usage,
             Self::Client(_) | Self::DemoBroken(_) => Exit::Refused,
             Self::Bench(error) => of_bench(error),

@@ -1,10 +1,10 @@
 //! `onward serve`: the engine over HTTP, until it is told to stop.
 
 use crate::args::ServeArgs;
-use crate::output;
 use crate::problem::{Exit, Problem};
 use crate::submit::span;
-use onward::{Address, Client};
+use crate::{open, output};
+use onward::{Address, Client, Namespace};
 use onward_server::{Limits, Options, Server, Tls};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,7 +19,7 @@ pub(crate) async fn run(args: ServeArgs, store: &str, json: bool) -> Result<Exit
         limits: Limits { wait, ..Limits::default() },
     };
     let scheme = if options.tls.is_some() { "https" } else { "http" };
-    let client = Client::open(store).await?;
+    let client = open::any(store, Namespace::default()).await?;
     let served = serve(client.clone(), options, scheme, store, json).await;
     client.shutdown().await?;
     served.map(|()| Exit::Success)

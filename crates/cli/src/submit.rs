@@ -2,9 +2,10 @@
 
 use crate::args::SubmitArgs;
 use crate::problem::{Exit, Problem};
-use crate::{output, time};
+use crate::{open, output, time};
+use onward::call::Ask;
 use onward::engine::NewExecution;
-use onward::{Class, Client, Error, Payload, RetryPolicy, Span, TagKey, TagValue, limits};
+use onward::{Class, Error, Payload, RetryPolicy, Span, Submitted, TagKey, TagValue, limits};
 use onward_core::When;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,8 +13,8 @@ use std::io::Read;
 pub(crate) async fn run(args: SubmitArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     // A mistake is found before the store is opened, so that it changes nothing.
     let new = prepare(&args)?;
-    let client = Client::open(store).await?;
-    let submitted = client.engine().submit(new).await.map_err(Error::from);
+    let client = open::any(store, new.namespace.clone()).await?;
+    let submitted = client.ask::<Submitted>(Ask::Submit(Box::new(new))).await;
     if let Err(error) = client.shutdown().await {
         // What was acknowledged is on the disk, so this is no reason to call the submit failed.
         tracing::warn!(%error, "the store did not close cleanly");

@@ -4,25 +4,27 @@
 
 use crate::args::WorkerArgs;
 use crate::problem::{Exit, Problem};
-use crate::{output, time};
+use crate::{open, output, time};
 use onward::engine::Engine;
 use onward::store::Home;
-use onward::{Client, Context, Failed, Worker};
+use onward::{Context, Failed, Namespace, Worker};
 use serde_json::Value;
 use std::io::Read;
 use tokio::sync::oneshot;
 
 pub(crate) async fn run(args: WorkerArgs, store: &str) -> Result<Exit, Problem> {
     let lease = time::duration("--lease", &args.lease)?;
-    let client = Client::open(store).await?;
+    let client = open::any(store, Namespace::default()).await?;
     let mut worker = Worker::new(&client).lanes([args.lane.as_str()]).lease(lease).on("echo", echo).on("hold", hold);
     if let Some(name) = &args.name {
         worker = worker.name(name);
     }
-    let announcing = tokio::spawn(announce_ownership(client.engine().clone()));
+    let announcing = client.engine().map(|engine| tokio::spawn(announce_ownership(engine.clone())));
     output::print("ready");
     let result = worker.run_until(input_ends()).await;
-    announcing.abort();
+    if let Some(announcing) = announcing {
+        announcing.abort();
+    }
     client.shutdown().await?;
     result?;
     Ok(Exit::Success)
@@ -30,7 +32,7 @@ pub(crate) async fn run(args: WorkerArgs, store: &str) -> Result<Exit, Problem> 
 
 /// Returns its input, and says how often the engine had to sweep for lost hints so far.
 async fn echo(ctx: Context, input: Value) -> Result<Value, Failed> {
-    let sweeps = ctx.client().engine().metrics().sweeps;
+    let sweeps = ctx.client().engine().map_or(0, |engine| engine.metrics().sweeps);
     output::print(&format!("ran {} attempt={} sweeps={sweeps}", ctx.id(), ctx.attempt()));
     Ok(input)
 }

@@ -1,10 +1,11 @@
-//! Where a store is: `sqlite:PATH`, `postgres://…`, `valkey://…` or `memory:`, told apart in this one place.
+//! Where a store or a server is: `sqlite:PATH`, `postgres://…`, `valkey://…`, `memory:` or `http://…`, told apart in this
+//! one place.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a store is.
+/// Where a store is, or the server that keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A SQLite file, made when it does not exist: `sqlite:PATH`.
@@ -14,6 +15,8 @@ pub enum Address {
     /// A Valkey or Redis server or cluster: `valkey://user:password@host:port?prefix=onward`; `redis://` is the same, and
     /// `valkeys://` or `rediss://` is encrypted. Several hosts are separated by commas.
     Valkey(ServerUrl),
+    /// A server of Onward, which has the store: `http://host:port` or `https://host`.
+    Http(ServerUrl),
     /// The memory of this process, empty at first and gone at the end: `memory:`.
     Memory,
 }
@@ -41,13 +44,13 @@ impl fmt::Debug for ServerUrl {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It names a kind of store that does not exist.
-    #[error("{address:?} names no store: an address is sqlite:PATH, postgres://…, valkey://… or memory:")]
+    #[error("{address:?} names no store: an address is sqlite:PATH, postgres://…, valkey://…, memory: or http://…")]
     UnknownScheme {
         /// What was given, without what may be secret.
         address: String,
     },
-    /// The program was built without this kind of store.
-    #[error("this program was built without the {store} store")]
+    /// The program was built without this kind of store, or without what speaks to servers.
+    #[error("this program was built without {store}")]
     NotBuilt {
         /// The kind of store.
         store: &'static str,
@@ -99,7 +102,17 @@ impl FromStr for Address {
             Some(("valkey" | "valkeys" | "redis" | "rediss", place)) if place.starts_with("//") => {
                 Ok(Self::Valkey(ServerUrl(text.to_owned())))
             }
-            Some((scheme @ ("postgres" | "postgresql" | "valkey" | "valkeys" | "redis" | "rediss"), _)) => {
+            Some(("http" | "https", place)) if place.starts_with("//") => {
+                if place.contains(['?', '#', '@']) {
+                    let why = "a server's address is a scheme, a host, a port and a path; the key is given apart";
+                    return Err(AddressError::Malformed { address: "http".to_owned(), why });
+                }
+                Ok(Self::Http(ServerUrl(text.trim_end_matches('/').to_owned())))
+            }
+            Some((
+                scheme @ ("postgres" | "postgresql" | "valkey" | "valkeys" | "redis" | "rediss" | "http" | "https"),
+                _,
+            )) => {
                 let address = scheme.to_owned();
                 Err(AddressError::Malformed { address, why: "two slashes and the host follow the colon" })
             }
@@ -127,6 +140,8 @@ mod tests {
         for text in ["postgres://u:secret@h/d", "postgresql://h/d"] {
             assert!(matches!(text.parse(), Ok(Address::Postgres(url)) if url.as_str() == text), "{text}");
         }
+        assert!(matches!("http://h:8700/".parse(), Ok(Address::Http(url)) if url.as_str() == "http://h:8700"));
+        assert!(matches!("https://h/onward".parse(), Ok(Address::Http(url)) if url.as_str() == "https://h/onward"));
         for text in ["valkey://u:secret@h:1,i:2", "redis://h", "rediss://h", "valkeys://h/3?prefix=x"] {
             let address: Address = text.parse().unwrap();
             assert!(matches!(&address, Address::Valkey(url) if url.as_str() == text), "{text}");
@@ -146,6 +161,9 @@ mod tests {
             ("memory:here", "malformed_store_address"),
             ("postgres:here", "malformed_store_address"),
             ("valkey:6379", "malformed_store_address"),
+            ("http:8700", "malformed_store_address"),
+            ("http://u:secret@h", "malformed_store_address"),
+            ("http://h?key=secret", "malformed_store_address"),
         ] {
             assert_eq!(text.parse::<Address>().unwrap_err().code(), code, "{text}");
         }

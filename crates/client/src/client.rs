@@ -1,67 +1,74 @@
 //! The client: submit work, look at it, wait for it, and decide about lanes.
 
+use crate::call::{Answer, Ask, Call, Ending};
+use crate::calls::Calls;
+use crate::local::Local;
 use crate::options::span;
-use crate::{ClientOptions, Description, Error, ListCursor, Result, Submission, opening};
-use onward_core::record::{Execution, LaneState, Outcome, State};
-use onward_core::{
-    Category, ExecutionId, Failure, Lane, LaneChange, Millis, Namespace, Payload, PayloadSlot, Policy, Rejection, Span,
-    Submitted,
-};
+use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, remote};
+use onward_core::record::LaneState;
+use onward_core::{ExecutionId, Lane, LaneChange, Millis, Namespace, Payload, Policy, Span, Submitted};
 use onward_engine::clock::{Chance, Clock};
-use onward_engine::{Engine, NewExecution};
+use onward_engine::{Engine, LaneListing, NewExecution};
 use onward_store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
+use tower::{Layer, Service};
 
-/// Submits work and looks at it; clones share one engine.
+/// Submits work and looks at it; clones share one engine, or one server.
 ///
 /// Call [`Client::shutdown`] at the end of the program. When the last clone is dropped without it, the engine ends where
 /// it stands, as in a crash: nothing that was acknowledged is lost.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
+    calls: Calls,
     namespace: Namespace,
 }
 
 #[derive(Debug)]
 struct Inner {
-    engine: Engine,
+    place: Place,
     clock: Arc<dyn Clock>,
     chance: Arc<Chance>,
 }
 
+/// Where calls are carried out.
+#[derive(Debug)]
+enum Place {
+    Here(Engine),
+    There(remote::Connection),
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.engine.abort();
+        match &self.place {
+            Place::Here(engine) => engine.abort(),
+            Place::There(connection) => connection.close(),
+        }
     }
 }
 
-/// One page of executions, newest first.
-#[derive(Debug, Clone)]
-pub struct Listed {
-    /// What was found.
-    pub executions: Vec<Description>,
-    /// Where the next page starts; absent at the end.
-    pub next: Option<ListCursor>,
-}
-
 impl Client {
-    /// Opens a store and starts an engine on it: `sqlite:PATH`, `postgres://…`, `valkey://…` (or `redis://…`), `memory:`.
-    /// [`Address`](crate::Address) tells how each is written; those of servers need the feature of their name.
+    /// Opens a store and starts an engine on it: `sqlite:PATH`, `postgres://…`, `valkey://…` (or `redis://…`), `memory:`;
+    /// or speaks to a server: `http://…`, `https://…`. [`Address`](crate::Address) tells how each is written; those of
+    /// servers need the feature of their name, and that of HTTP the feature `remote`.
     ///
     /// # Errors
-    /// When the address is wrong or the store cannot be opened.
+    /// When the address is wrong or the store cannot be opened. A server is not asked before the first call.
     pub async fn open(address: &str) -> Result<Self> {
         Self::open_with(address, ClientOptions::default()).await
     }
 
-    /// Opens a store with options.
+    /// Opens a store with options, or speaks to a server.
     ///
     /// # Errors
-    /// When the address is wrong or the store cannot be opened.
+    /// As [`Client::open`].
     pub async fn open_with(address: &str, options: ClientOptions) -> Result<Self> {
+        if let Address::Http(url) = address.parse()? {
+            return Self::to_server(&url, options);
+        }
         let store = opening::open_store(address, &options).await?;
         Self::on_store(store, options).await
     }
@@ -72,8 +79,50 @@ impl Client {
     /// When the store cannot be read.
     pub async fn on_store(store: Arc<dyn Store>, options: ClientOptions) -> Result<Self> {
         let engine = Engine::start(store, options.engine()).await?;
-        let inner = Inner { engine, clock: options.clock, chance: options.chance };
-        Ok(Self { inner: Arc::new(inner), namespace: options.namespace })
+        let ClientOptions { clock, chance, namespace, .. } = options;
+        let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
+        let inner = Inner { place: Place::Here(engine), clock, chance };
+        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace })
+    }
+
+    fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {
+        let (connection, calls) = remote::connect(url, &options)?;
+        let ClientOptions { clock, chance, namespace, .. } = options;
+        let inner = Inner { place: Place::There(connection), clock, chance };
+        Ok(Self { inner: Arc::new(inner), calls, namespace })
+    }
+
+    /// The same client with something before every call, be it its own or one of its workers: a layer of tower, or one of
+    /// [`layers`](crate::layers).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), onward::Error> {
+    /// use onward::layers::{CircuitBreaker, Meter};
+    /// let meter = Meter::new();
+    /// let client = onward::Client::open("memory:").await?.layer(CircuitBreaker::default()).layer(meter.clone());
+    /// client.submit("greet", "Ada").await?;
+    /// assert_eq!(meter.read()[0].calls, 1);
+    /// # client.shutdown().await }
+    /// ```
+    #[must_use]
+    pub fn layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<Calls>,
+        L::Service: Service<Call, Response = Answer, Error = Error> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Call>>::Future: Send + 'static,
+    {
+        Self { calls: Calls::new(layer.layer(self.calls.clone())), ..self }
+    }
+
+    /// Carries a call out that no method offers.
+    ///
+    /// # Errors
+    /// What the call ends with.
+    pub async fn ask<T>(&self, ask: Ask) -> Result<T>
+    where
+        T: TryFrom<Answer, Error = Error>,
+    {
+        self.calls.ask(Call { namespace: self.namespace.clone(), ask }).await
     }
 
     /// The same client for another namespace.
@@ -81,19 +130,28 @@ impl Client {
     /// # Errors
     /// When the name is no namespace.
     pub fn in_namespace(&self, namespace: &str) -> Result<Self> {
-        Ok(Self { inner: self.inner.clone(), namespace: namespace.parse()? })
+        Ok(self.of(namespace.parse()?))
     }
 
     /// The same client for another namespace, whose name has been checked already.
     #[must_use]
     pub fn of(&self, namespace: Namespace) -> Self {
-        Self { inner: self.inner.clone(), namespace }
+        Self { namespace, ..self.clone() }
     }
 
-    /// The time on the client's own clock; the store's is [`Engine::now`].
+    /// The time on the client's own clock; [`Client::store_time`] is the store's.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.inner.clock.now()
+    }
+
+    /// The store's time, as far as this process knows it; leases and deadlines are judged by it.
+    #[must_use]
+    pub fn store_time(&self) -> Millis {
+        match &self.inner.place {
+            Place::Here(engine) => engine.now(),
+            Place::There(connection) => connection.now(),
+        }
     }
 
     /// Sleeps on the client's clock.
@@ -144,8 +202,7 @@ impl Client {
         submissions: impl IntoIterator<Item = Submission>,
     ) -> Result<Vec<Result<Submitted>>> {
         let many: Vec<NewExecution> = submissions.into_iter().map(Submission::into_new).collect::<Result<_>>()?;
-        let answers = self.inner.engine.submit_many(many).await?;
-        Ok(answers.into_iter().map(|answer| answer.map_err(Error::from)).collect())
+        self.ask(Ask::SubmitMany(many)).await
     }
 
     /// What an execution is and where it stands; nothing when this namespace has none of this id.
@@ -153,7 +210,8 @@ impl Client {
     /// # Errors
     /// A failure of the store.
     pub async fn get(&self, id: ExecutionId) -> Result<Option<Description>> {
-        Ok(self.visible(id).await?.map(|execution| Description::of(&execution)))
+        let found: Option<Box<Description>> = self.ask(Ask::Get(id)).await?;
+        Ok(found.map(|found| *found))
     }
 
     /// What an execution ended with; nothing before it ends.
@@ -163,26 +221,32 @@ impl Client {
     /// result, [`Error::ResultMismatch`] when the result is of another type, a
     /// refusal when there is no such execution, or a failure of the store.
     pub async fn result<T: DeserializeOwned>(&self, id: ExecutionId) -> Result<Option<T>> {
-        let execution = self.existing(id).await?;
-        self.outcome(&execution).await
+        match self.ending(id, Duration::ZERO).await? {
+            Ending::None(_) => Ok(None),
+            ending => read(id, &ending.into_result(id)?).map(Some),
+        }
     }
 
     /// Waits until an execution ends, and answers its result.
     ///
-    /// An end in this process is noticed at once, one in another process by looking at the store, after 10 ms and then with
-    /// doubling pauses of at most 250 ms.
+    /// An end in the process of the engine is noticed at once, one in another process by looking at the store, after 10 ms
+    /// and then with doubling pauses of at most 250 ms.
     ///
     /// # Errors
     /// [`Error::WaitTimedOut`] when it has not ended in time; otherwise as [`Client::result`].
     pub async fn wait<T: DeserializeOwned>(&self, id: ExecutionId, timeout: Duration) -> Result<T> {
-        let waited = span(timeout);
-        let absent = || Error::from(Rejection::ExecutionNotFound(id));
-        self.existing(id).await?;
-        let execution = self.inner.engine.wait(id, waited).await?.ok_or_else(absent)?;
-        match self.outcome(&execution).await? {
-            Some(result) => Ok(result),
-            None => Err(Error::WaitTimedOut { id, state: execution.public_state(), waited }),
+        match self.ending(id, timeout).await? {
+            Ending::None(state) => Err(Error::WaitTimedOut { id, state, waited: span(timeout) }),
+            ending => read(id, &ending.into_result(id)?),
         }
+    }
+
+    /// Waits until an execution ends, and answers how; nothing when it has not ended in time.
+    ///
+    /// # Errors
+    /// A refusal when there is no such execution, or a failure of the store.
+    pub async fn ending(&self, id: ExecutionId, timeout: Duration) -> Result<Ending> {
+        self.ask(Ask::Ending { id, wait: span(timeout) }).await
     }
 
     /// What an execution was submitted with; nothing when this namespace has none of this id.
@@ -190,7 +254,7 @@ impl Client {
     /// # Errors
     /// A failure of the store.
     pub async fn input(&self, id: ExecutionId) -> Result<Option<Payload>> {
-        self.payload(id, PayloadSlot::Input).await
+        self.ask(Ask::Input(id)).await
     }
 
     /// What an execution ended with, whatever its type; nothing before it ends well.
@@ -198,17 +262,20 @@ impl Client {
     /// # Errors
     /// A failure of the store.
     pub async fn output(&self, id: ExecutionId) -> Result<Option<Payload>> {
-        self.payload(id, PayloadSlot::Result).await
+        match self.ending(id, Duration::ZERO).await {
+            Ok(Ending::Success(result)) => Ok(Some(result)),
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == "execution_not_found" => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Executions of this namespace, newest first; `limit` is at most 1,000.
+    /// Executions of this namespace, newest first, from a cursor on; `limit` is at most 1,000.
     ///
     /// # Errors
-    /// A failure of the store.
-    pub async fn list(&self, after: Option<ListCursor>, limit: usize) -> Result<Listed> {
-        let page = self.inner.engine.list(&self.namespace, after, limit).await?;
-        let executions = page.executions.iter().map(Description::of).collect();
-        Ok(Listed { executions, next: page.next })
+    /// A failure of the store, or a cursor that is none.
+    pub async fn list(&self, after: Option<&str>, limit: usize) -> Result<Found> {
+        self.find(&onward_engine::FindFilter::default(), after, limit).await
     }
 
     /// Lets nobody claim from a lane; submissions are accepted and wait. Answers when every partition obeys.
@@ -216,7 +283,7 @@ impl Client {
     /// # Errors
     /// When the name is no lane, or a failure of the store.
     pub async fn pause_lane(&self, lane: &str) -> Result<()> {
-        self.set_lane(lane, LaneState::Paused).await
+        self.set_lane(lane, to(LaneState::Paused)).await
     }
 
     /// Lets a lane take and give work again. Answers when every partition obeys.
@@ -224,7 +291,7 @@ impl Client {
     /// # Errors
     /// When the name is no lane, or a failure of the store.
     pub async fn open_lane(&self, lane: &str) -> Result<()> {
-        self.set_lane(lane, LaneState::Open).await
+        self.set_lane(lane, to(LaneState::Open)).await
     }
 
     /// Refuses submissions to a lane; what waits there is still run. Answers when every partition obeys.
@@ -232,7 +299,7 @@ impl Client {
     /// # Errors
     /// When the name is no lane, or a failure of the store.
     pub async fn drain_lane(&self, lane: &str) -> Result<()> {
-        self.set_lane(lane, LaneState::Draining).await
+        self.set_lane(lane, to(LaneState::Draining)).await
     }
 
     /// Decides what holds for submissions to a lane that do not say otherwise: retries, timeouts, retention and so on.
@@ -241,10 +308,7 @@ impl Client {
     /// # Errors
     /// When the name is no lane, a refusal of the policy, or a failure of the store.
     pub async fn set_lane_defaults(&self, lane: &str, defaults: Policy) -> Result<()> {
-        let lane: Lane = lane.parse()?;
-        let change = LaneChange { state: None, defaults: Some(defaults) };
-        self.inner.engine.set_lane(&self.namespace, &lane, change).await?;
-        Ok(())
+        self.set_lane(lane, LaneChange { state: None, defaults: Some(defaults) }).await
     }
 
     /// What a lane lets through.
@@ -253,14 +317,25 @@ impl Client {
     /// When the name is no lane, or a failure of the store.
     pub async fn lane(&self, lane: &str) -> Result<LaneState> {
         let lane: Lane = lane.parse()?;
-        let master = self.inner.engine.lane(&self.namespace, &lane).await?;
-        Ok(master.map_or(LaneState::Open, |master| master.settings.state))
+        let found: LaneListing = self.ask(Ask::Lane(lane)).await?;
+        Ok(found.settings.state)
     }
 
-    /// The engine inside, for what this client does not offer.
+    /// The lanes of this namespace that are used or were changed, by name.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn lanes(&self) -> Result<Vec<LaneListing>> {
+        self.ask(Ask::Lanes).await
+    }
+
+    /// The engine inside, for what this client does not offer; nothing when it speaks to a server.
     #[must_use]
-    pub fn engine(&self) -> &Engine {
-        &self.inner.engine
+    pub fn engine(&self) -> Option<&Engine> {
+        match &self.inner.place {
+            Place::Here(engine) => Some(engine),
+            Place::There(_) => None,
+        }
     }
 
     /// Turns new calls away, answers what was accepted, and closes the store. Drain the workers first.
@@ -268,8 +343,16 @@ impl Client {
     /// # Errors
     /// When the store did not close cleanly; what was acknowledged is safe nevertheless.
     pub async fn shutdown(&self) -> Result<()> {
-        self.inner.engine.shutdown().await;
-        Ok(self.inner.engine.store().close().await?)
+        match &self.inner.place {
+            Place::Here(engine) => {
+                engine.shutdown().await;
+                Ok(engine.store().close().await?)
+            }
+            Place::There(connection) => {
+                connection.shutdown().await;
+                Ok(())
+            }
+        }
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -282,57 +365,34 @@ impl Client {
         &self.inner.chance
     }
 
-    async fn set_lane(&self, lane: &str, state: LaneState) -> Result<()> {
-        let lane: Lane = lane.parse()?;
-        self.inner.engine.set_lane(&self.namespace, &lane, LaneChange { state: Some(state), defaults: None }).await?;
-        Ok(())
+    async fn set_lane(&self, lane: &str, change: LaneChange) -> Result<()> {
+        let ask = Ask::SetLane { lane: lane.parse()?, change };
+        self.ask(ask).await.map(|_: LaneListing| ())
     }
+}
 
-    /// An execution, unless it belongs to another namespace: nobody learns that it exists.
-    async fn visible(&self, id: ExecutionId) -> Result<Option<Execution>> {
-        let execution = self.inner.engine.get(id).await?;
-        Ok(execution.filter(|execution| execution.namespace == self.namespace))
-    }
+/// The change of what a lane lets through.
+fn to(state: LaneState) -> LaneChange {
+    LaneChange { state: Some(state), defaults: None }
+}
 
-    pub(crate) async fn existing(&self, id: ExecutionId) -> Result<Execution> {
-        self.visible(id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
-    }
+fn read<T: DeserializeOwned>(id: ExecutionId, result: &Payload) -> Result<T> {
+    result.read().map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
+}
 
-    async fn payload(&self, id: ExecutionId, slot: PayloadSlot) -> Result<Option<Payload>> {
-        match self.visible(id).await? {
-            Some(execution) => Ok(self.inner.engine.payload(&execution, slot).await?),
-            None => Ok(None),
-        }
-    }
-
-    /// The result of an execution that has ended.
-    async fn outcome<T: DeserializeOwned>(&self, execution: &Execution) -> Result<Option<T>> {
-        if !matches!(execution.state, State::Finished(_)) {
-            return Ok(None);
-        }
-        self.ended(execution)?;
-        let payload = self.inner.engine.payload(execution, PayloadSlot::Result).await?.unwrap_or_else(Payload::null);
-        let id = execution.id;
-        payload.read().map(Some).map_err(|error| Error::ResultMismatch { id, why: error.to_string() })
-    }
-
-    /// Says why an execution that has ended has no result, if it has none.
+impl Ending {
+    /// The result of an execution that ended.
     ///
     /// # Errors
-    /// [`Error::ExecutionFailed`], [`Error::ExecutionCancelled`] or [`Error::ExecutionExpired`].
-    pub fn ended(&self, execution: &Execution) -> Result<()> {
-        let State::Finished(finished) = &execution.state else { return Ok(()) };
-        let id = execution.id;
-        let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
-        let failure = || finished.failure.clone().unwrap_or_else(unexplained);
-        match finished.outcome {
-            Outcome::Success => Ok(()),
-            Outcome::Failed => Err(Error::ExecutionFailed { id, failure: failure() }),
-            Outcome::Expired => Err(Error::ExecutionExpired { id, failure: failure() }),
-            Outcome::Cancelled => {
-                let reason = finished.cancelled.as_ref().map(|by| by.reason.clone()).unwrap_or_default();
-                Err(Error::ExecutionCancelled { id, reason })
-            }
+    /// [`Error::ExecutionFailed`], [`Error::ExecutionCancelled`] or [`Error::ExecutionExpired`] when there is none, and
+    /// [`Error::WaitTimedOut`] when it has not ended.
+    pub fn into_result(self, id: ExecutionId) -> Result<Payload> {
+        match self {
+            Self::Success(result) => Ok(result),
+            Self::None(state) => Err(Error::WaitTimedOut { id, state, waited: Span(0) }),
+            Self::Failed(failure) => Err(Error::ExecutionFailed { id, failure }),
+            Self::Expired(failure) => Err(Error::ExecutionExpired { id, failure }),
+            Self::Cancelled(reason) => Err(Error::ExecutionCancelled { id, reason }),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What a handler knows about the attempt it runs, and how it learns that it should stop.
 
+use crate::call::Ask;
 use crate::worker::{Sign, Stage};
 use crate::{Client, Result};
 use onward_core::record::AttemptKind;
-use onward_core::{Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, TagKey, TagValue};
+use onward_core::{Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -162,8 +163,8 @@ impl Context {
     /// A refusal when the lease is lost or the attempt had its time, or a failure of the store.
     pub async fn progress(&self, percent: impl Into<Option<u8>>, message: impl Into<Option<&str>>) -> Result<()> {
         let message = message.into().map(Reason::new);
-        self.client.engine().progress(self.fence, percent.into(), message).await?;
-        Ok(())
+        let ask = Ask::Progress { lease: self.fence, percent: percent.into(), message };
+        self.client.ask(ask).await.map(|_: Renewed| ())
     }
 
     /// Whether somebody asked the execution to stop by itself; it is cancelled when its time is up.

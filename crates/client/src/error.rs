@@ -1,6 +1,7 @@
 //! What a call of the client can end with instead of its answer: a stable code, a sentence and a hint.
 
 use crate::AddressError;
+use crate::wire::Problem;
 use onward_core::record::PublicState;
 use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason, Rejection, Span};
 
@@ -26,6 +27,27 @@ pub enum Error {
     /// A value cannot be a payload.
     #[error(transparent)]
     Payload(#[from] PayloadError),
+    /// The server says so.
+    #[error("{}", .0.detail)]
+    Server(Box<Problem>),
+    /// The server could not be reached, or broke off; the call may have been carried out.
+    #[error("the server did not answer: {why}")]
+    Unreachable {
+        /// What went wrong.
+        why: String,
+    },
+    /// What was reached is not a server of this kind.
+    #[error("the answer is not that of a server: {why}")]
+    Unintelligible {
+        /// What was answered.
+        why: String,
+    },
+    /// A circuit breaker lets no call through for now.
+    #[error("too many calls failed lately; the next one is let through in {retry_after}")]
+    CircuitOpen {
+        /// When to try again.
+        retry_after: Span,
+    },
     /// The execution has no result because it failed.
     #[error("execution {id} failed ({category}): {message}", category = failure.category.as_str(), message = failure.message)]
     ExecutionFailed {
@@ -73,9 +95,13 @@ pub enum Error {
 impl Error {
     /// The stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             Self::Engine(error) => error.code(),
+            Self::Server(problem) => &problem.code,
+            Self::Unreachable { .. } => "server_unreachable",
+            Self::Unintelligible { .. } => "server_unintelligible",
+            Self::CircuitOpen { .. } => "circuit_open",
             Self::Address(error) => error.code(),
             Self::Name(_) => "invalid_name",
             Self::Id(_) => "invalid_id",
@@ -93,9 +119,13 @@ impl Error {
 
     /// What the caller can do.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &str {
         match self {
             Self::Engine(error) => error.hint(),
+            Self::Server(problem) => &problem.hint,
+            Self::Unreachable { .. } => "check the address and whether the server runs; repeat the call",
+            Self::Unintelligible { .. } => "check the address and the version of the server",
+            Self::CircuitOpen { .. } => "repeat the call later",
             Self::Address(AddressError::NotBuilt { .. }) => "build it with the feature named after the store",
             Self::Address(_) => "write for instance sqlite:onward.db",
             Self::Name(_) => "choose another name",
@@ -117,9 +147,48 @@ impl Error {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_temporary(),
-            Self::WaitTimedOut { .. } => true,
+            Self::Server(problem) => problem.temporary,
+            Self::WaitTimedOut { .. } | Self::Unreachable { .. } | Self::CircuitOpen { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether the rules refuse the call, so that it will be refused again.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        match self {
+            Self::Engine(onward_engine::Error::Refused(_)) => true,
+            Self::Server(problem) => (400..500).contains(&problem.status) && !problem.temporary,
+            Self::Name(_) | Self::Id(_) | Self::Payload(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether something that was passed in is wrong by itself, whatever there is in the store.
+    #[must_use]
+    pub fn is_argument(&self) -> bool {
+        match self {
+            Self::Engine(onward_engine::Error::Refused(Rejection::InvalidArgument { .. })) => true,
+            Self::Server(problem) => matches!(problem.status, 400 | 413),
+            Self::Name(_) | Self::Id(_) | Self::Payload(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether the call broke something inside, which the next one may find mended.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        match self {
+            Self::Engine(onward_engine::Error::Internal(_)) => true,
+            Self::Server(problem) => problem.status == 500,
+            _ => false,
+        }
+    }
+
+    /// Whether the client of the call was shut down. A server that is shut down is another matter: the next one answers.
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        *self == Self::Engine(onward_engine::Error::ShuttingDown)
     }
 }
 

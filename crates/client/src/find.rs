@@ -1,5 +1,6 @@
 //! How a client finds executions and counts them.
 
+use crate::call::Ask;
 use crate::{Client, Description, Result};
 use onward_engine::{Counts, FindFilter};
 
@@ -20,9 +21,7 @@ impl Client {
     /// # Errors
     /// A failure of the store, or a cursor that is none.
     pub async fn find(&self, filter: &FindFilter, cursor: Option<&str>, limit: usize) -> Result<Found> {
-        let page = self.engine().find(self.namespace(), filter, cursor, limit).await?;
-        let executions = page.executions.iter().map(Description::of).collect();
-        Ok(Found { executions, scanned: page.scanned, next: page.next })
+        self.ask(Ask::Find { filter: filter.clone(), cursor: cursor.map(str::to_owned), limit }).await
     }
 
     /// How many executions this namespace has; counting stops at 100,000 of each.
@@ -30,6 +29,6 @@ impl Client {
     /// # Errors
     /// A failure of the store.
     pub async fn counts(&self) -> Result<Counts> {
-        Ok(self.engine().counts(self.namespace()).await?)
+        self.ask(Ask::Counts).await
     }
 }

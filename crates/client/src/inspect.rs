@@ -1,9 +1,9 @@
 //! What a client can learn about an execution: its attempts, its history, and why it stands where it stands.
 
+use crate::call::Ask;
 use crate::{Client, Result};
-use onward_core::record::{Active, AttemptEnd, AttemptKind, State, Transition};
+use onward_core::record::{Active, AttemptEnd, AttemptKind, EndedAttempt, Execution, State, Transition};
 use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
-use onward_engine::{EventFilter, Subscription};
 use serde::{Deserialize, Serialize};
 
 /// One run of an execution.
@@ -30,6 +30,37 @@ pub struct AttemptDescription {
 }
 
 impl AttemptDescription {
+    /// The attempts of an execution, oldest first: those that have ended, and the one that runs now.
+    pub(crate) fn all(execution: &Execution, ended: Vec<EndedAttempt>) -> Vec<Self> {
+        let mut attempts: Vec<_> = ended
+            .into_iter()
+            .map(|attempt| Self {
+                number: attempt.index + 1,
+                kind: attempt.kind,
+                worker: attempt.worker,
+                started_at: attempt.started_at,
+                ended_at: Some(attempt.ended_at),
+                ran: attempt.ran,
+                end: Some(attempt.end),
+            })
+            .collect();
+        let begun = match &execution.state {
+            State::Active(Active { lease, attempt, .. }) => Some((attempt, &lease.worker)),
+            State::Waiting(waiting) => waiting.next.paused().map(|paused| (&paused.attempt, &paused.worker)),
+            State::Finished(_) => None,
+        };
+        attempts.extend(begun.map(|(attempt, worker)| Self {
+            number: attempt.index + 1,
+            kind: attempt.kind,
+            worker: worker.clone(),
+            started_at: attempt.started_at,
+            ended_at: None,
+            ran: attempt.ran,
+            end: None,
+        }));
+        attempts
+    }
+
     /// Why it failed.
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
@@ -46,35 +77,7 @@ impl Client {
     /// # Errors
     /// A refusal when there is no such execution, or a failure of the store.
     pub async fn attempts(&self, id: ExecutionId) -> Result<Vec<AttemptDescription>> {
-        let execution = self.existing(id).await?;
-        let ended = self.engine().attempts(&execution).await?;
-        let mut attempts: Vec<_> = ended
-            .into_iter()
-            .map(|attempt| AttemptDescription {
-                number: attempt.index + 1,
-                kind: attempt.kind,
-                worker: attempt.worker,
-                started_at: attempt.started_at,
-                ended_at: Some(attempt.ended_at),
-                ran: attempt.ran,
-                end: Some(attempt.end),
-            })
-            .collect();
-        let begun = match &execution.state {
-            State::Active(Active { lease, attempt, .. }) => Some((attempt, &lease.worker)),
-            State::Waiting(waiting) => waiting.next.paused().map(|paused| (&paused.attempt, &paused.worker)),
-            State::Finished(_) => None,
-        };
-        attempts.extend(begun.map(|(attempt, worker)| AttemptDescription {
-            number: attempt.index + 1,
-            kind: attempt.kind,
-            worker: worker.clone(),
-            started_at: attempt.started_at,
-            ended_at: None,
-            ran: attempt.ran,
-            end: None,
-        }));
-        Ok(attempts)
+        self.ask(Ask::Attempts(id)).await
     }
 
     /// Everything that happened to an execution, oldest first.
@@ -82,28 +85,7 @@ impl Client {
     /// # Errors
     /// A refusal when there is no such execution, or a failure of the store.
     pub async fn history(&self, id: ExecutionId) -> Result<Vec<Transition>> {
-        let execution = self.existing(id).await?;
-        Ok(self.engine().history(&execution).await?)
-    }
-
-    /// Reads the events of this namespace behind a cursor, or from the oldest one on, and waits for more. The filter's
-    /// namespace is this client's.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), onward::Error> {
-    /// # let client = onward::Client::open("memory:").await?;
-    /// use onward::engine::{EventFilter, Told};
-    /// client.submit("greet", "Ada").await?;
-    /// let mut events = client.events(EventFilter::default(), None);
-    /// if let Some(Told::Event { event, cursor }) = events.next().await? {
-    ///     println!("{} {:?}; go on after {cursor}", event.what.name(), event.execution);
-    /// }
-    /// # client.shutdown().await }
-    /// ```
-    #[must_use]
-    pub fn events(&self, filter: EventFilter, cursor: Option<String>) -> Subscription {
-        let filter = EventFilter { namespace: Some(self.namespace().clone()), ..filter };
-        self.engine().subscribe(filter, cursor)
+        self.ask(Ask::History(id)).await
     }
 
     /// Why an execution stands where it stands, and what would move it on.
@@ -111,7 +93,7 @@ impl Client {
     /// # Errors
     /// A refusal when there is no such execution, or a failure of the store.
     pub async fn why(&self, id: ExecutionId) -> Result<Explanation> {
-        let execution = self.existing(id).await?;
-        Ok(self.engine().why(&execution).await?)
+        let why: Box<Explanation> = self.ask(Ask::Why(id)).await?;
+        Ok(*why)
     }
 }

@@ -58,14 +58,20 @@
 //! | run work | [`Worker`], [`Context`], [`Failed`] |
 //! | cancel, steer, run again, remove | [`Client::cancel`], [`Client::run_now`], [`Client::replay`], [`Client::purge`] |
 //! | hold a queue, or empty it | [`Client::pause_lane`], [`Client::drain_lane`], [`Client::open_lane`] |
+//! | put something before every call: traces, figures, a limit, a circuit breaker | [`Client::layer`], [`layers`] |
 //! | test handlers without waiting | [`testing`] |
 //!
-//! The features `postgres` and `valkey` add stores on servers, for when one machine is not enough.
+//! The features `postgres` and `valkey` add stores on servers, for when one machine is not enough. The feature `remote`
+//! lets the same client and the same worker speak to a server: [`Client::open`] with `http://…`.
 //!
 //! Without the default feature `embedded` only the vocabulary is left: ids, names, payloads and policies.
 
 #[cfg(feature = "embedded")]
 mod address;
+#[cfg(feature = "embedded")]
+pub mod call;
+#[cfg(feature = "embedded")]
+mod calls;
 #[cfg(feature = "embedded")]
 mod client;
 #[cfg(feature = "embedded")]
@@ -75,6 +81,8 @@ mod description;
 #[cfg(feature = "embedded")]
 mod error;
 #[cfg(feature = "embedded")]
+mod events;
+#[cfg(feature = "embedded")]
 mod failed;
 #[cfg(feature = "embedded")]
 mod find;
@@ -83,11 +91,22 @@ mod handler;
 #[cfg(feature = "embedded")]
 mod inspect;
 #[cfg(feature = "embedded")]
+pub mod keys;
+#[cfg(feature = "embedded")]
+pub mod layers;
+#[cfg(feature = "embedded")]
+mod local;
+#[cfg(feature = "embedded")]
 mod opening;
 #[cfg(feature = "embedded")]
 mod operators;
 #[cfg(feature = "embedded")]
 mod options;
+#[cfg(all(feature = "embedded", feature = "remote"))]
+mod remote;
+#[cfg(all(feature = "embedded", not(feature = "remote")))]
+#[path = "no_remote.rs"]
+mod remote;
 #[cfg(feature = "embedded")]
 mod submission;
 #[cfg(feature = "embedded")]
@@ -102,18 +121,20 @@ mod worker;
 #[cfg(feature = "embedded")]
 pub use {
     address::{Address, AddressError, ServerUrl},
-    client::{Client, Listed},
+    calls::Calls,
+    client::Client,
     context::Context,
     description::Description,
     error::{Error, Result},
+    events::Events,
     failed::Failed,
     find::Found,
     inspect::AttemptDescription,
     onward_engine as engine,
-    onward_engine::{Counts, EventFilter, FindFilter, ListCursor, Subscription, Told},
+    onward_engine::{Counts, EventFilter, FindFilter, Told},
     onward_store as store,
     opening::open_store,
-    options::ClientOptions,
+    options::{ApiKeyText, ClientOptions},
     submission::Submission,
     worker::{Worker, WorkerHandle},
 };

@@ -1,8 +1,6 @@
 //! How an address becomes an open store.
 
-#[cfg(not(all(feature = "postgres", feature = "valkey")))]
-use crate::AddressError;
-use crate::{Address, ClientOptions, Result, views};
+use crate::{Address, AddressError, ClientOptions, Result, views};
 use onward_core::{Rejection, limits};
 use onward_store::memory::Memory;
 use onward_store::{Store, sqlite};
@@ -28,6 +26,10 @@ pub async fn open_store(address: &str, options: &ClientOptions) -> Result<Arc<dy
             Ok(Arc::new(sqlite::open(path, chosen).await?))
         }
         Address::Postgres(url) => open_postgres(&with_partitions(url.as_str(), options)?).await,
+        Address::Http(_) => {
+            let why = "a server has the store and does not hand it out";
+            Err(AddressError::Malformed { address: address.to_owned(), why }.into())
+        }
         Address::Valkey(url) => open_valkey(&with_partitions(url.as_str(), options)?).await,
     }
 }
@@ -40,7 +42,7 @@ async fn open_postgres(url: &str) -> Result<Arc<dyn Store>> {
 
 #[cfg(not(feature = "postgres"))]
 async fn open_postgres(_: &str) -> Result<Arc<dyn Store>> {
-    Err(AddressError::NotBuilt { store: "Postgres", feature: "postgres" }.into())
+    Err(AddressError::NotBuilt { store: "the Postgres store", feature: "postgres" }.into())
 }
 
 #[cfg(feature = "valkey")]
@@ -50,7 +52,7 @@ async fn open_valkey(url: &str) -> Result<Arc<dyn Store>> {
 
 #[cfg(not(feature = "valkey"))]
 async fn open_valkey(_: &str) -> Result<Arc<dyn Store>> {
-    Err(AddressError::NotBuilt { store: "Valkey", feature: "valkey" }.into())
+    Err(AddressError::NotBuilt { store: "the Valkey store", feature: "valkey" }.into())
 }
 
 /// How many partitions a new store is to have, if that was chosen.

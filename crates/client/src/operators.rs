@@ -1,10 +1,11 @@
 //! What a client can do with executions beyond submitting them: cancel, steer, take away, run again, remove.
 
+use crate::call::Ask;
 use crate::options::span;
 use crate::submission::millis;
 use crate::{Client, Result};
 use onward_core::record::Did;
-use onward_core::{Act, ExecutionId, Millis, Reason, TagKey, When};
+use onward_core::{Act, CommandId, ExecutionId, Millis, Reason, TagKey, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
@@ -105,7 +106,19 @@ impl Client {
         self.operate(id, Act::Purge).await.map(|_| ())
     }
 
-    async fn operate(&self, id: ExecutionId, act: Act) -> Result<Did> {
-        Ok(self.engine().operate(self.namespace(), id, act).await?)
+    /// Does something with an execution.
+    ///
+    /// # Errors
+    /// A refusal, or a failure of the store.
+    pub async fn operate(&self, id: ExecutionId, act: Act) -> Result<Did> {
+        self.ask(Ask::Operate { command: CommandId(self.chance().id()), id, act }).await
+    }
+
+    /// Does the same with many executions, each on its own; the answers come in the same order.
+    ///
+    /// # Errors
+    /// A failure that kept all of them from being tried.
+    pub async fn operate_many(&self, ids: Vec<ExecutionId>, act: Act) -> Result<Vec<Result<Did>>> {
+        self.ask(Ask::OperateMany { ids, act }).await
     }
 }

@@ -2,6 +2,7 @@
 
 use onward_core::{Namespace, Span};
 use onward_engine::clock::{Chance, Clock, SystemClock};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +15,36 @@ pub struct ClientOptions {
     pub partitions: Option<u16>,
     /// How long a call is tried before it is given up.
     pub call_timeout: Duration,
+    /// The key for a server that requires one.
+    pub api_key: Option<ApiKeyText>,
     /// The time; tests inject their own.
     pub clock: Arc<dyn Clock>,
     /// Where ids and jitter come from; tests inject their own.
     pub chance: Arc<Chance>,
+}
+
+/// A key as its holder was given it. It is never printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKeyText(String);
+
+impl ApiKeyText {
+    /// All of it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ApiKeyText {
+    fn from(text: &str) -> Self {
+        Self(text.trim().to_owned())
+    }
+}
+
+impl fmt::Debug for ApiKeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKeyText(..)")
+    }
 }
 
 impl Default for ClientOptions {
@@ -26,6 +53,7 @@ impl Default for ClientOptions {
             namespace: Namespace::default(),
             partitions: None,
             call_timeout: Duration::from_secs(30),
+            api_key: None,
             clock: Arc::new(SystemClock),
             chance: Arc::new(Chance::from_os()),
         }

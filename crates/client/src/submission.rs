@@ -1,7 +1,8 @@
 //! Work about to be submitted: what it is, when it may run, and what happens when it fails.
 
+use crate::call::Ask;
 use crate::options::span;
-use crate::{Client, Error, Result};
+use crate::{Client, Result};
 use futures_util::future::BoxFuture;
 use onward_core::{Class, Millis, Payload, RetryPolicy, Submitted, When};
 use onward_engine::NewExecution;
@@ -178,7 +179,7 @@ impl IntoFuture for Submission {
     type IntoFuture = BoxFuture<'static, Result<Submitted>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.client.engine().submit(self.new?).await.map_err(Error::from) })
+        Box::pin(async move { self.client.ask(Ask::Submit(Box::new(self.new?))).await })
     }
 }
 

@@ -31,14 +31,16 @@
 //! # }
 //! ```
 
+use crate::call::Ask;
 use crate::options::span;
 use crate::worker::{Taken, run_one};
 use crate::{Client, ClientOptions, Result, Worker};
-use onward_core::{Millis, Rejection, Span, limits};
+use onward_core::{Claimed, Millis, Rejection, Span, limits};
 use onward_engine::Error;
 use onward_engine::clock::{Chance, Clock};
-use onward_store::Partitions;
+
 use onward_store::memory::Memory;
+use onward_store::{Partitions, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -55,6 +57,7 @@ const ROUNDS_MAX: usize = 100_000;
 pub struct TestKit {
     client: Client,
     clock: TestClock,
+    store: Arc<dyn Store>,
 }
 
 impl TestKit {
@@ -83,8 +86,9 @@ impl TestKit {
             ..ClientOptions::default()
         };
         let store = Memory::new(limits::PARTITIONS_DEFAULT, options.store_clock(), u128::from(seed));
-        let client = Client::on_store(Arc::new(store), options).await?;
-        Ok(Self { client, clock })
+        let store: Arc<dyn Store> = Arc::new(store);
+        let client = Client::on_store(store.clone(), options).await?;
+        Ok(Self { client, clock, store })
     }
 
     /// The client.
@@ -123,9 +127,9 @@ impl TestKit {
         let shared = worker.clone().shared()?.without_refill();
         for attempts in 0..ROUNDS_MAX {
             self.settle().await?;
-            let Some(claimed) = self.client.engine().claim(&shared.wants(1), Span(0)).await?.pop() else {
-                return Ok(attempts);
-            };
+            let mut claimed: Vec<Claimed> =
+                self.client.ask(Ask::Claim { wants: shared.wants(1), wait: Span(0) }).await?;
+            let Some(claimed) = claimed.pop() else { return Ok(attempts) };
             run_one(&shared, Taken::new(&shared, claimed)).await;
         }
         Err(Error::Internal(format!("there was still work after {ROUNDS_MAX} attempts")).into())
@@ -136,7 +140,7 @@ impl TestKit {
     async fn settle(&self) -> Result<()> {
         for _ in 0..ROUNDS_MAX {
             let until = self.now().0.saturating_add(1);
-            if self.client.engine().store().due(&Partitions::All, 0, until, 1).await?.is_empty() {
+            if self.store.due(&Partitions::All, 0, until, 1).await?.is_empty() {
                 return Ok(());
             }
             tokio::task::yield_now().await;

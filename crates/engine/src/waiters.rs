@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
 
 /// What a worker asks for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wants {
     /// Whose work.
     pub namespace: Namespace,

@@ -16,6 +16,7 @@ pub(crate) const PIECE: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct App {
     client: Client,
+    engine: Engine,
     pub(crate) options: Options,
     pub(crate) keyring: Keyring,
     /// One for each piece of a body that may be in memory.
@@ -25,14 +26,22 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(client: Client, options: Options) -> Self {
+    pub(crate) fn new(client: Client, engine: Engine, options: Options) -> Self {
         let room = Arc::new(Semaphore::new(options.limits.inflight_bytes / PIECE));
-        let metrics = Metrics::new(client.engine().clone());
-        Self { client, options, keyring: Keyring::default(), room, metrics, draining: watch::Sender::new(false) }
+        let metrics = Metrics::new(engine.clone());
+        Self {
+            client,
+            engine,
+            options,
+            keyring: Keyring::default(),
+            room,
+            metrics,
+            draining: watch::Sender::new(false),
+        }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        self.client.engine()
+        &self.engine
     }
 
     /// The client of a namespace.

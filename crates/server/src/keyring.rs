@@ -1,6 +1,6 @@
 //! Who a key belongs to: looked up in the store, and remembered for a moment.
 
-use crate::secret::Secret;
+use onward::keys::Secret;
 use onward_core::record::ApiKey;
 use onward_core::{ApiKeyId, Millis, Span};
 use onward_engine::{Engine, Error};

@@ -15,11 +15,9 @@ mod metrics;
 mod options;
 mod problem;
 mod routes;
-mod secret;
 mod tls;
 
 pub use options::{Limits, Options, Tls};
-pub use secret::{Secret, hash};
 
 use app::App;
 use listener::Listener;
@@ -46,6 +44,8 @@ impl std::fmt::Debug for Server {
 pub enum StartError {
     /// Anybody in the network could call it.
     Open(SocketAddr),
+    /// The client speaks to a server itself.
+    NoEngine,
     /// The address cannot be used.
     Bind(SocketAddr, io::Error),
     /// The certificate or its key cannot be used.
@@ -56,6 +56,7 @@ impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Open(address) => write!(f, "{address} can be reached from elsewhere, so callers must have keys"),
+            Self::NoEngine => f.write_str("a server needs an engine of its own; give it a store"),
             Self::Bind(address, error) => write!(f, "{address} cannot be used: {error}"),
             Self::Tls(why) => write!(f, "the certificate cannot be used: {why}"),
         }
@@ -70,6 +71,7 @@ impl Server {
     /// # Errors
     /// When the address can be reached from elsewhere and callers need no keys, or when it or the certificate cannot be used.
     pub async fn bind(client: Client, options: Options) -> Result<Self, StartError> {
+        let Some(engine) = client.engine().cloned() else { return Err(StartError::NoEngine) };
         if !options.bind.ip().is_loopback() && !options.require_keys {
             return Err(StartError::Open(options.bind));
         }
@@ -79,7 +81,7 @@ impl Server {
         };
         let listener =
             Listener::bind(options.bind, tls).await.map_err(|error| StartError::Bind(options.bind, error))?;
-        Ok(Self { app: Arc::new(App::new(client, options)), listener })
+        Ok(Self { app: Arc::new(App::new(client, engine, options)), listener })
     }
 
     /// Where it listens.

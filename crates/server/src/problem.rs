@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     TooLarge,
     /// A body that took too long.
     TooSlow,
+    /// A call that took longer than its caller waits.
+    Deadline,
 }
 
 impl Fault {
@@ -52,6 +54,7 @@ impl Fault {
             Self::MediaType => "unsupported_media_type",
             Self::TooLarge => "body_too_large",
             Self::TooSlow => "body_too_slow",
+            Self::Deadline => "deadline_exceeded",
         }
     }
 
@@ -65,6 +68,7 @@ impl Fault {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Deadline => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
@@ -81,6 +85,7 @@ impl Fault {
             Self::MediaType => "send JSON with `Content-Type: application/json`",
             Self::TooLarge => "send less at once",
             Self::TooSlow => "send it faster, or less at once",
+            Self::Deadline => "allow it more time; it may have been carried out",
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod postgres;
 mod process;
+pub mod shared;
 pub mod valkey;
 
 pub use process::{Process, Signal, free_port, program};

@@ -9,6 +9,7 @@ use super::{Error, Site, Size, progress, raw, work};
 use async_trait::async_trait;
 use onward::{Client, ClientOptions, Failed, Worker};
 use onward_core::{Lane, Namespace, Span, limits};
+use onward_engine::Engine;
 use onward_engine::clock::{Clock, SystemClock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,6 +63,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 /// A worker with a handler that has nothing to do.
 struct WorkerSide {
     client: Client,
+    engine: Engine,
     fresh: Fresh,
     slots: usize,
 }
@@ -70,7 +72,9 @@ impl WorkerSide {
     async fn start(fresh: Fresh, slots: usize) -> Result<Self, Error> {
         let client =
             Client::on_store(fresh.store.clone(), ClientOptions::default()).await.map_err(|error| broken(&error))?;
-        Ok(Self { client, fresh, slots })
+        let engine = client.engine().cloned();
+        let engine = engine.ok_or_else(|| Error::Broken("a client on a store has an engine".to_owned()))?;
+        Ok(Self { client, engine, fresh, slots })
     }
 
     /// Puts work into the lane while nobody takes any.
@@ -78,7 +82,7 @@ impl WorkerSide {
         let lane: Lane = work::name(LANE);
         for from in (0..amount).step_by(limits::CALL_ITEMS_MAX) {
             let count = limits::CALL_ITEMS_MAX.min(amount - from);
-            for answer in self.client.engine().submit_many(vec![work::execution(&lane); count]).await? {
+            for answer in self.engine.submit_many(vec![work::execution(&lane); count]).await? {
                 answer?;
             }
         }
@@ -86,7 +90,7 @@ impl WorkerSide {
     }
 
     async fn completed(&self) -> Result<usize, Error> {
-        Ok(self.client.engine().counts(&Namespace::default()).await?.completed.n as usize)
+        Ok(self.engine.counts(&Namespace::default()).await?.completed.n as usize)
     }
 }
 
@@ -120,7 +124,7 @@ impl Side for WorkerSide {
     }
 
     async fn end(self: Box<Self>) -> Result<(), Error> {
-        self.client.engine().shutdown().await;
+        self.engine.shutdown().await;
         self.fresh.discard().await
     }
 }

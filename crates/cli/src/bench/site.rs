@@ -71,6 +71,10 @@ impl Site {
                 Ok(Address::Valkey(url)) => {
                     Place::Server { url: url.as_str().to_owned(), name: server::PREFIX, own: None }
                 }
+                Ok(Address::Http(_)) => {
+                    let why = "a server is measured on a store of its own: name the store, and say --server";
+                    return Err(Error::Url(why.to_owned()));
+                }
                 Err(error) => return Err(Error::Url(error.to_string())),
             },
         };

@@ -1,6 +1,7 @@
 //! The last scene: the store is opened again, and its records and events must tell the same story.
 
 use super::Play;
+use crate::open;
 use crate::problem::Problem;
 use onward::store::Cursor;
 use onward::{Client, ExecutionId, PublicState};
@@ -35,7 +36,7 @@ async fn ends(client: &Client) -> Result<BTreeMap<ExecutionId, u32>, Problem> {
     let mut ends = BTreeMap::new();
     let mut cursor = Cursor::start();
     loop {
-        let page = client.engine().store().read_feed(&cursor, PAGE).await.map_err(onward::Error::from)?;
+        let page = open::engine(client)?.store().read_feed(&cursor, PAGE).await.map_err(onward::Error::from)?;
         if page.events.is_empty() {
             return Ok(ends);
         }

@@ -1,8 +1,11 @@
 //! Keys over HTTP.
 
 use super::Length;
+use crate::keys::{Secret, hash};
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, ApiKeyId, Millis, Namespace};
+use onward_core::{Actor, ApiKeyId, Millis, Namespace, When};
+use onward_engine::NewKey;
+use onward_engine::clock::Chance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -71,6 +74,18 @@ pub struct IssuedKey {
 impl std::fmt::Debug for IssuedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("IssuedKey").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl NewKeyRequest {
+    /// What the engine is told, and the secret that only the key's holder shall know.
+    #[must_use]
+    pub fn draw(self, chance: &Chance) -> (Secret, NewKey) {
+        let secret = Secret::draw(chance);
+        let Self { name, roles, namespaces, expires_after } = self;
+        let expires = expires_after.map(|length| When::After(length.0));
+        let new = NewKey { name, hash: hash(&secret), roles, namespaces, expires };
+        (secret, new)
     }
 }
 

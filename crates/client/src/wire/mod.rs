@@ -27,6 +27,8 @@ pub use bulk::{BulkAction, BulkAnswer, BulkRefusal, BulkRequest};
 pub use events::{EventPage, EventQuery, EventRow};
 pub use lanes::{LaneInfo, LaneList, LanePatch};
 pub use payload::Blob;
+#[cfg(feature = "remote")]
+pub(crate) use payload::{read as read_payload, write as write_payload};
 pub use problem::Problem;
 pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery};
 pub use steer::{

@@ -55,6 +55,9 @@ impl Problem {
 
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
+        if let Error::Server(problem) = error {
+            return (**problem).clone();
+        }
         let (status, title) = status_of(error);
         let problem = Self::new(status, title, error.code(), error.to_string(), error.hint());
         let field = match error {
@@ -83,6 +86,9 @@ fn status_of(error: &Error) -> (u16, &'static str) {
         Error::ExecutionFailed { .. } | Error::ExecutionCancelled { .. } | Error::ExecutionExpired { .. } => {
             (409, "Conflict")
         }
+        Error::Server(problem) => (problem.status, "Error"),
+        Error::Unreachable { .. } | Error::CircuitOpen { .. } => (503, "Service Unavailable"),
+        Error::Unintelligible { .. } => (502, "Bad Gateway"),
         Error::WaitTimedOut { .. } => (504, "Gateway Timeout"),
         Error::ResultMismatch { .. } => (409, "Conflict"),
     }

@@ -251,10 +251,13 @@ impl From<RetryFields> for RetryPolicy {
         let usual = Self::default();
         let Backoff::Exponential { initial, max, jitter } = Backoff::default() else { return usual };
         let first = fields.first_pause.map_or(initial, |length| length.0);
-        let backoff = Backoff::Exponential {
-            initial: first,
-            max: fields.longest_pause.map_or(max.max(first), |length| length.0),
-            jitter: fields.jitter.unwrap_or(jitter),
+        let longest = fields.longest_pause.map_or(max.max(first), |length| length.0);
+        let jitter = fields.jitter.unwrap_or(jitter);
+        // Pauses that cannot grow are all alike.
+        let backoff = if first == longest {
+            Backoff::Fixed { delay: first, jitter }
+        } else {
+            Backoff::Exponential { initial: first, max: longest, jitter }
         };
         Self { max_retries: fields.max_retries.unwrap_or(usual.max_retries), backoff, categories: fields.categories }
     }

@@ -4,8 +4,10 @@ use super::Shared;
 use super::leases::HeldLease;
 use super::report::{self, End};
 use super::running::Stage;
+use crate::call::Ask;
 use crate::{Context, handler};
-use onward_core::{Claimed, Reason, Span, When};
+use onward_core::{Claimed, Reason, Renewed, Span, When};
+use onward_engine::{self as engine, LeaseReport};
 use tracing::Instrument;
 
 /// How long work of an unknown kind waits before it is offered again.
@@ -43,7 +45,8 @@ pub(crate) async fn run(shared: std::sync::Arc<Shared>, taken: Taken) {
 /// Returns work that arrived when the worker had stopped taking any; nothing of it has run.
 async fn give_back(shared: &Shared, claimed: &Claimed) {
     let execution = claimed.fence.execution;
-    if let Err(error) = shared.client.engine().unclaim(claimed.fence).await {
+    let report = LeaseReport { command: shared.command(), fence: claimed.fence, end: engine::End::GiveBack };
+    if let Err(error) = report::send(&shared.client, report, None).await.0 {
         tracing::warn!(%execution, %error, "unused work could not be given back; its lease will run out");
     }
 }
@@ -85,7 +88,8 @@ async fn unknown(shared: &Shared, claimed: &Claimed) -> End {
     let message = format!("worker {} has no handler for {}", shared.name(), claimed.kind);
     tracing::warn!(kind = %claimed.kind, "no handler for this kind; the execution waits for another worker");
     // The message is for people who wonder; the execution waits without it just as well.
-    let said = shared.client.engine().progress(claimed.fence, None, Some(Reason::new(&message))).await;
+    let ask = Ask::Progress { lease: claimed.fence, percent: None, message: Some(Reason::new(&message)) };
+    let said: crate::Result<Renewed> = shared.client.ask(ask).await;
     if let Err(error) = said {
         tracing::debug!(%error, "nobody could be told");
     }

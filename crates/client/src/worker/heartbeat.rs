@@ -1,54 +1,65 @@
 //! One heartbeat for all leases of a worker: renews each at half its time and gives up those that are lost.
 
 use super::leases::Leases;
+use crate::call::Ask;
+use crate::{Client, Result};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use onward_core::{LeaseId, Millis, Renewed, Span};
-use onward_engine::clock::Clock;
-use onward_engine::{Engine, Error};
-use std::sync::Arc;
+use onward_core::{Fence, LeaseId, Millis, PartitionId, Renewed, Span};
+use std::collections::BTreeMap;
 
 /// How long a renewal that could not be carried out waits, as a part of the lease, and the longest such pause.
 const RETRY_PART: u64 = 16;
 const RETRY_MAX: Span = Span::seconds(1);
 
-type Answer = (LeaseId, Result<Renewed, Error>);
+type Answers = Vec<(LeaseId, Result<Renewed>)>;
 
 /// Renews leases for as long as it is polled.
-pub(crate) async fn run(engine: Engine, clock: Arc<dyn Clock>, leases: Leases, ttl: Span) {
-    let mut asked: FuturesUnordered<BoxFuture<'static, Answer>> = FuturesUnordered::new();
+pub(crate) async fn run(client: Client, leases: Leases, ttl: Span) {
+    let mut asked: FuturesUnordered<BoxFuture<'static, Answers>> = FuturesUnordered::new();
     loop {
-        let now = engine.now();
+        let now = client.store_time();
         leases.lose_expired(now);
+        // Those of one partition share its fate; a partition that does not answer holds up no other.
+        let mut due: BTreeMap<PartitionId, Vec<Fence>> = BTreeMap::new();
         for fence in leases.due(now) {
-            let engine = engine.clone();
-            asked.push(Box::pin(async move {
-                let answer = engine.renew(&[fence], ttl).await.pop();
-                (fence.lease, answer.unwrap_or(Err(Error::Internal("a renewal was not answered".into()))))
-            }));
+            due.entry(fence.execution.partition()).or_default().push(fence);
         }
+        asked.extend(due.into_values().map(|due| Box::pin(renew(client.clone(), due, ttl)) as BoxFuture<_>));
         let next = leases.next();
         let wait = async {
             match next {
-                Some(at) => clock.sleep((at - now).max(Span(1))).await,
+                Some(at) => client.clock().sleep((at - now).max(Span(1))).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            Some((lease, answer)) = asked.next(), if !asked.is_empty() => settle(&leases, lease, answer, engine.now(), ttl),
+            Some(answers) = asked.next(), if !asked.is_empty() => {
+                for (lease, answer) in answers {
+                    settle(&leases, lease, answer, client.store_time(), ttl);
+                }
+            }
             () = leases.taken() => {}
             () = wait => {}
         }
     }
 }
 
-fn settle(leases: &Leases, lease: LeaseId, answer: Result<Renewed, Error>, now: Millis, ttl: Span) {
+async fn renew(client: Client, due: Vec<Fence>, ttl: Span) -> Answers {
+    let leases: Vec<LeaseId> = due.iter().map(|fence| fence.lease).collect();
+    match client.ask::<Vec<Result<Renewed>>>(Ask::Renew { leases: due, ttl }).await {
+        Ok(answers) => leases.into_iter().zip(answers).collect(),
+        Err(error) => leases.into_iter().map(|lease| (lease, Err(error.clone()))).collect(),
+    }
+}
+
+fn settle(leases: &Leases, lease: LeaseId, answer: Result<Renewed>, now: Millis, ttl: Span) {
     match answer {
         Ok(renewed) => leases.renewed(lease, renewed, ttl),
-        Err(Error::Refused(refusal)) => {
-            tracing::debug!(%lease, %refusal, "a lease is lost");
+        Err(error) if error.is_refused() => {
+            tracing::debug!(%lease, %error, "a lease is lost");
             leases.lose(lease);
         }
         Err(error) => {

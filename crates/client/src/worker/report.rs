@@ -3,10 +3,11 @@
 use super::Shared;
 use super::attempt::Taken;
 use super::leases::HeldLease;
+use crate::call::{Ask, Reports};
 use crate::failed::Why;
-use futures_util::future::join;
-use onward_core::{Category, CommandId, Failure, Fence, Payload, Reason, Rejection, Span, When};
-use onward_engine::{Engine, Error};
+use crate::{Client, Error, Result};
+use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Reason, Span, When};
+use onward_engine::{self as engine, LeaseReport, Wants};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
 const PAUSE_FIRST: Span = Span(50);
@@ -41,37 +42,44 @@ impl From<Why> for End {
 }
 
 impl End {
-    async fn send(&self, engine: &Engine, command: CommandId, fence: Fence) -> Result<(), Error> {
-        match self {
-            Self::Success(result) => engine.complete_with(command, fence, result.clone()).await,
-            Self::Failed(failure) => engine.fail_with(command, fence, failure.clone()).await.map(|_| ()),
-            Self::Later(when) => engine.delay_with(command, fence, *when).await.map(|_| ()),
-            Self::Cancelled(reason) => engine.cancel_own(command, fence, reason.clone()).await,
-            Self::Stopped => engine.unclaim_with(command, fence).await,
+    fn report(&self, command: CommandId, fence: Fence) -> LeaseReport {
+        let end = match self.clone() {
+            Self::Success(result) => engine::End::Complete(result),
+            Self::Failed(failure) => engine::End::Fail(failure),
+            Self::Later(when) => engine::End::Delay(when),
+            Self::Cancelled(reason) => engine::End::Cancel(reason),
+            Self::Stopped => engine::End::GiveBack,
+        };
+        LeaseReport { command, fence, end }
+    }
+}
+
+/// Sends a report, and asks for work in the same breath if there is room for it.
+pub(crate) async fn send(client: &Client, report: LeaseReport, claim: Option<Wants>) -> (Result<()>, Vec<Claimed>) {
+    let sent: Result<Reports> = client.ask(Ask::Report { reports: vec![report], claim }).await;
+    match sent {
+        Ok(Reports { mut reported, claimed }) => {
+            let missing = || engine::Error::Internal("a report was not answered".into()).into();
+            let reported = reported.pop().unwrap_or_else(|| Err(missing())).map(|_| ());
+            // A claim that failed is made again by whoever waits for work.
+            (reported, claimed.unwrap_or_default())
         }
+        Err(error) => (Err(error), Vec::new()),
     }
 }
 
 /// Reports an end. After a success the next execution is asked for in the same breath, since a slot becomes free.
 pub(crate) async fn end(shared: &Shared, lease: &HeldLease, fence: Fence, end: End) -> Option<Taken> {
-    let engine = shared.client.engine();
-    let command = engine.command_id();
-    let (first, next) = if matches!(end, End::Success(_)) && shared.refills() {
-        join(end.send(engine, command, fence), next(shared)).await
-    } else {
-        (end.send(engine, command, fence).await, None)
-    };
-    if let Err(error) = first {
+    let command = shared.command();
+    let refills = matches!(end, End::Success(_)) && shared.refills();
+    let claim = refills.then(|| shared.wants(1));
+    let (reported, mut claimed) = send(&shared.client, end.report(command, fence), claim).await;
+    // Its lease is renewed from now on, however long the report before it takes.
+    let next = claimed.pop().map(|claimed| Taken::new(shared, claimed));
+    if let Err(error) = reported {
         insist(shared, lease, fence, command, end, error).await;
     }
     next
-}
-
-/// The next execution if there is one. Its lease is renewed from now on, however long the report before it takes.
-async fn next(shared: &Shared) -> Option<Taken> {
-    let claimed = shared.client.engine().claim(&shared.wants(1), Span(0)).await;
-    // A claim that failed is made again by whoever waits for work.
-    claimed.unwrap_or_default().pop().map(|claimed| Taken::new(shared, claimed))
 }
 
 /// Repeats a report that was not accepted, for as long as that may help.
@@ -83,31 +91,25 @@ async fn insist(
     mut end: End,
     mut error: Error,
 ) {
-    let engine = shared.client.engine();
     let execution = fence.execution;
     let (mut pause, mut broken) = (PAUSE_FIRST, 0);
     loop {
-        broken += u32::from(matches!(error, Error::Internal(_)));
+        broken += u32::from(error.is_internal());
         let may_pass = error.is_temporary() || (1..=BROKEN_MAX).contains(&broken);
-        match &error {
-            Error::Refused(Rejection::InvalidArgument { .. }) if matches!(end, End::Success(_) | End::Later(_)) => {
-                // What the handler returned is refused, and so it would be after another attempt.
-                end = End::Failed(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
-                command = engine.command_id();
-            }
-            Error::Refused(refusal) => {
-                return tracing::info!(%execution, %refusal, "the attempt is over; its end is not reported");
-            }
-            error if lease.is_lost() || !may_pass || *error == Error::ShuttingDown => {
-                return tracing::warn!(%execution, %error, "the end of an attempt could not be reported");
-            }
-            error => {
-                tracing::warn!(%execution, %error, "the end of an attempt could not be reported; trying again");
-                shared.client.clock().sleep(shared.client.chance().jittered(pause)).await;
-                pause = Span(pause.0 * 2).min(PAUSE_MAX);
-            }
+        if error.is_argument() && matches!(end, End::Success(_) | End::Later(_)) {
+            // What the handler returned is refused, and so it would be after another attempt.
+            end = End::Failed(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
+            command = shared.command();
+        } else if error.is_refused() {
+            return tracing::info!(%execution, %error, "the attempt is over; its end is not reported");
+        } else if lease.is_lost() || !may_pass || error.is_shut_down() {
+            return tracing::warn!(%execution, %error, "the end of an attempt could not be reported");
+        } else {
+            tracing::warn!(%execution, %error, "the end of an attempt could not be reported; trying again");
+            shared.client.clock().sleep(shared.client.chance().jittered(pause)).await;
+            pause = Span(pause.0 * 2).min(PAUSE_MAX);
         }
-        match end.send(engine, command, fence).await {
+        match send(&shared.client, end.report(command, fence), None).await.0 {
             Ok(()) => return,
             Err(again) => error = again,
         }

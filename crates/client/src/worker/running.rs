@@ -3,11 +3,12 @@
 use super::attempt::{self, Taken};
 use super::heartbeat;
 use super::leases::Leases;
+use crate::call::Ask;
 use crate::handler::Handler;
 use crate::{Client, Result};
 use futures_util::future::BoxFuture;
-use onward_core::{Claimed, Kind, Span, WorkerName};
-use onward_engine::{Error, Wants};
+use onward_core::{Claimed, CommandId, Kind, Span, WorkerName};
+use onward_engine::Wants;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -70,6 +71,11 @@ impl Shared {
         &self.wants.worker
     }
 
+    /// Names a report.
+    pub(crate) fn command(&self) -> CommandId {
+        CommandId(self.client.chance().id())
+    }
+
     /// Makes attempts never ask for the next execution themselves.
     pub(crate) fn without_refill(self) -> Self {
         self.claiming.store(true, Ordering::Relaxed);
@@ -104,7 +110,7 @@ pub(crate) struct Running {
     pause: Span,
 }
 
-type Claiming = Option<BoxFuture<'static, std::result::Result<Vec<Claimed>, Error>>>;
+type Claiming = Option<BoxFuture<'static, Result<Vec<Claimed>>>>;
 
 impl Running {
     pub(crate) fn new(shared: Shared, grace: Span) -> Self {
@@ -114,9 +120,8 @@ impl Running {
     /// Runs until the signal, then drains.
     pub(crate) async fn run(mut self, signal: impl Future<Output = ()>) -> Result<()> {
         let shared = &self.shared;
-        let (engine, clock) = (shared.client.engine().clone(), shared.client.clock().clone());
         let mut heart = JoinSet::new();
-        heart.spawn(heartbeat::run(engine, clock, shared.leases.clone(), shared.ttl()));
+        heart.spawn(heartbeat::run(shared.client.clone(), shared.leases.clone(), shared.ttl()));
         let result = self.work(signal).await;
         self.drain().await;
         result
@@ -146,13 +151,13 @@ impl Running {
             claiming = None;
             match answer {
                 Ok(claimed) => self.start(claimed),
-                Err(Error::ShuttingDown) => return Ok(()),
+                Err(error) if error.is_shut_down() => return Ok(()),
                 // Something that broke inside the engine has been mended by it; a worker that ended would not be.
-                Err(error) if error.is_temporary() || matches!(error, Error::Internal(_)) => {
+                Err(error) if error.is_temporary() || error.is_internal() => {
                     tracing::warn!(%error, "no work could be claimed; trying again");
                     self.pause = Span(self.pause.0 * 2).clamp(CLAIM_PAUSE_FIRST, CLAIM_PAUSE_MAX);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -169,7 +174,7 @@ impl Running {
             if pause > Span(0) {
                 shared.client.clock().sleep(shared.client.chance().jittered(pause)).await;
             }
-            shared.client.engine().claim(&wants, CLAIM_WAIT).await
+            shared.client.ask(Ask::Claim { wants, wait: CLAIM_WAIT }).await
         }))
     }
 

@@ -1,6 +1,6 @@
 //! Crashes: a worker or a whole client ends where it stands, and the work goes on.
 
-use crate::world::{PATIENCE, World, on_every_store};
+use crate::world::{Kind, PATIENCE, Way, World, on_every_store};
 use onward::{AttemptKind, Client, Context, Failed, PublicState, Span, Worker};
 use tokio::sync::mpsc;
 
@@ -30,7 +30,7 @@ on_every_store! {
 
 #[tokio::test]
 async fn a_client_that_is_dropped_leaves_everything_it_acknowledged() {
-    let world = World::new(crate::world::Kind::Sqlite).await;
+    let world = World::new(Kind::Sqlite, Way::Embedded).await;
     let ids = {
         let client = Client::open(world.address()).await.unwrap();
         let answers = client.submit_many((0..100).map(|n| client.submit("n", &n))).await.unwrap();

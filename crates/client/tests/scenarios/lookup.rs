@@ -15,7 +15,7 @@ on_every_store! {
         ids.reverse();
         let (mut seen, mut cursor, mut pages) = (Vec::new(), None, 0);
         loop {
-            let page = client.list(cursor, 10).await.unwrap();
+            let page = client.list(cursor.as_deref(), 10).await.unwrap();
             seen.extend(page.executions.iter().map(|execution| execution.id));
             pages += 1;
             match page.next {

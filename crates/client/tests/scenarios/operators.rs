@@ -76,7 +76,7 @@ on_every_store! {
         let soon = client.submit("work", &()).delay(HOUR).await.unwrap().id;
         let late = client.submit("work", &()).await.unwrap().id;
         client.run_now(soon).await.unwrap();
-        let in_an_hour = UNIX_EPOCH + Duration::from_millis(client.engine().now().0) + HOUR;
+        let in_an_hour = UNIX_EPOCH + Duration::from_millis(client.store_time().0) + HOUR;
         client.reschedule(late, in_an_hour).await.unwrap();
         let worker = Worker::new(client).on("work", async |_: Context, (): ()| Ok::<_, Failed>(())).start().unwrap();
         world.until_state(soon, PublicState::Completed).await;

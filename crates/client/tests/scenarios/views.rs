@@ -1,6 +1,6 @@
 //! What the `sqlite3` shell shows of a store.
 
-use crate::world::{Kind, World};
+use crate::world::{Kind, Way, World};
 use onward::{Context, Failed, PublicState, RetryPolicy, Span, Worker};
 use rusqlite::types::Value;
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn odd(_ctx: Context, n: u32) -> Result<u32, Failed> {
 
 #[tokio::test]
 async fn views_show_executions_attempts_lanes_and_events() {
-    let world = World::held(Kind::Sqlite).await;
+    let world = World::held(Kind::Sqlite, Way::Embedded).await;
     let client = &world.client;
     let worker = Worker::new(client).on("odd", odd).name("w").lanes(["numbers"]).start().unwrap();
     let submit = |n: u32| client.submit("odd", &n).lane("numbers");

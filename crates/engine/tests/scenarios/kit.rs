@@ -1,11 +1,11 @@
 //! A store, a clock that the test holds, and engines on them.
 
-use crate::servers;
 use onward_core::{
     Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, PartitionId, Payload, Span, WorkerName,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, SubmitIds, Wants};
+use onward_servers::shared as servers;
 use onward_store::{Home, Store, memory::Memory, postgres, sqlite, valkey};
 use std::any::Any;
 use std::sync::Arc;

@@ -8,7 +8,6 @@ mod leases;
 mod members;
 mod processes;
 mod queues;
-mod servers;
 mod work;
 
 /// Declares each scenario once and runs it on every store.

@@ -11,9 +11,10 @@ use axum::http::HeaderMap;
 use axum::response::IntoResponse;
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::{Stream, stream};
+use onward::call::{Ask, EventsPage};
 use onward::wire::{EventPage, EventQuery, EventRow};
-use onward_core::{Event, Millis, Rejection, Span, What, limits};
-use onward_engine::{Subscription, Told};
+use onward_core::{Event, Millis, Rejection, Span, What};
+use onward_engine::{EventFilter, Subscription, Told};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,36 +38,15 @@ pub(super) async fn page(
     Asked(query): Asked<EventQuery>,
 ) -> Result<Said<EventPage>, Refusal> {
     let wait = app.wait(query.wait.map_or(Span(0), |length| length.0));
-    let limit = query.limit.unwrap_or(PAGE).clamp(1, limits::PAGE_MAX);
-    let mut events = caller.client.events(query.filter()?, query.cursor.clone());
-    let mut rows = Vec::new();
-    let mut next = first(&app, &mut events, wait).await?;
-    let mut found = 0;
-    while let Some(told) = next {
-        if !is_hidden(&told, &caller) {
-            // A gap has no place of its own, so that a page must not end with one.
-            found += usize::from(matches!(told, Told::Event { .. }));
-            rows.push(row(told));
-        }
-        next = if found < limit { events.next_now().await? } else { None };
-    }
-    // A page that passed over events goes on behind them, unless it stopped in their midst.
-    let last = rows.iter().rev().find_map(|row| row.cursor.clone());
-    let cursor = events.cursor().or(last).or(query.cursor);
-    Ok(ok(EventPage { events: rows, cursor }))
-}
-
-/// The first event, waited for.
-async fn first(app: &App, events: &mut Subscription, wait: Span) -> Result<Option<Told>, Refusal> {
-    if wait == Span(0) {
-        return Ok(events.next_now().await?);
-    }
-    tokio::select! {
+    let (filter, limit) = (query.filter()?, query.limit.unwrap_or(PAGE));
+    let ask = |wait| Ask::Events { filter: filter.clone(), cursor: query.cursor.clone(), wait, limit };
+    let page: EventsPage = tokio::select! {
         biased;
-        told = events.next() => Ok(told?),
-        () = app.drained() => Ok(None),
-        () = app.sleep(wait) => Ok(None),
-    }
+        page = caller.client.ask(ask(wait)) => page?,
+        () = app.drained() => caller.client.ask(ask(Span(0))).await?,
+    };
+    let rows = page.told.into_iter().filter(|told| !is_hidden(told, &caller)).map(row);
+    Ok(ok(EventPage { events: rows.collect(), cursor: page.cursor.or(query.cursor) }))
 }
 
 /// Keys belong to no namespace, so that only those are told of them who may list them.
@@ -100,7 +80,8 @@ pub(super) async fn stream(
         return Err(Rejection::InvalidArgument { field: "wait", why }.into());
     }
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let mut events = caller.client.events(query.filter()?, last.or(query.cursor));
+    let filter = EventFilter { namespace: Some(caller.client.namespace().clone()), ..query.filter()? };
+    let mut events = app.engine().subscribe(filter, last.or(query.cursor));
     // A cursor that the store did not make is refused here, where there is still an answer to refuse with.
     let first = events.next_now().await?;
     let alive = KeepAlive::new().interval(SILENCE);

@@ -10,9 +10,9 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onward::Description;
+use onward::call::{Ask, Ending};
 use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, Length, SearchQuery};
-use onward_core::record::State as Stage;
-use onward_core::{ExecutionId, Explanation, Payload, PayloadSlot, Rejection};
+use onward_core::{ExecutionId, Explanation, Payload, Rejection, Span};
 use std::sync::Arc;
 
 /// Executions of a page unless chosen.
@@ -74,22 +74,20 @@ pub(super) async fn result(
     InPath(id): InPath<ExecutionId>,
     Asked(waiting): Asked<Waiting>,
 ) -> Result<Response, Refusal> {
-    let absent = || Refusal::from(Rejection::ExecutionNotFound(id));
-    let seen = caller.client.get(id).await?.ok_or_else(absent)?;
-    if let Some(Length(span)) = waiting.wait.filter(|_| seen.finished_at.is_none()) {
-        tokio::select! {
-            biased;
-            found = app.engine().wait(id, app.wait(span)) => drop(found?),
-            () = app.drained() => {}
+    let wait = waiting.wait.map_or(Span(0), |Length(span)| app.wait(span));
+    let ask = |wait| caller.client.ask::<Ending>(Ask::Ending { id, wait });
+    let ending = tokio::select! {
+        biased;
+        ending = ask(wait) => ending?,
+        () = app.drained() => ask(Span(0)).await?,
+    };
+    match ending {
+        Ending::None(_) => {
+            let seen = caller.client.get(id).await?.ok_or(Rejection::ExecutionNotFound(id))?;
+            Ok(Said(StatusCode::ACCEPTED, seen).into_response())
         }
+        ending => Ok(raw(ending.into_result(id)?)),
     }
-    let execution = app.engine().get(id).await?.ok_or_else(absent)?;
-    if !matches!(execution.state, Stage::Finished(_)) {
-        return Ok(Said(StatusCode::ACCEPTED, Description::of(&execution)).into_response());
-    }
-    caller.client.ended(&execution)?;
-    let payload = app.engine().payload(&execution, PayloadSlot::Result).await?;
-    Ok(raw(payload.unwrap_or_else(Payload::null)))
 }
 
 /// A payload as it was given. What somebody else wrote must not be run by a browser.

@@ -5,12 +5,10 @@ use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{InPath, One};
 use crate::problem::Refusal;
-use crate::secret::{Secret, hash};
 use axum::extract::State;
 use axum::http::StatusCode;
 use onward::wire::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
-use onward_core::{ApiKeyId, When};
-use onward_engine::NewKey;
+use onward_core::ApiKeyId;
 use std::sync::Arc;
 
 /// List keys, revoked ones too. Their secret parts are known to nobody here.
@@ -30,14 +28,7 @@ pub(super) async fn issue(
     caller: Caller,
     One(request, _room): One<NewKeyRequest>,
 ) -> Result<Said<IssuedKey>, Refusal> {
-    let secret = Secret::draw(app.chance());
-    let new = NewKey {
-        name: request.name,
-        hash: hash(&secret),
-        roles: request.roles,
-        namespaces: request.namespaces,
-        expires: request.expires_after.map(|length| When::After(length.0)),
-    };
+    let (secret, new) = request.draw(app.chance());
     let kept = app.engine().issue_key(new, caller.actor).await?;
     Ok(Said(StatusCode::CREATED, IssuedKey { key: secret.reveal(kept.id), info: kept.into() }))
 }

@@ -6,17 +6,18 @@ use crate::app::App;
 use crate::body::{InPath, One};
 use crate::problem::Refusal;
 use axum::extract::State;
+use onward::call::Ask;
 use onward::wire::{LaneInfo, LaneList, LanePatch};
-use onward_core::record::LaneSettings;
 use onward_core::{Lane, SetLane};
+use onward_engine::LaneListing;
 use std::sync::Arc;
 
 /// List the lanes that are used or were changed.
 #[utoipa::path(get, path = "/v1/lanes", tag = "lanes", responses(
     (status = 200, description = "By name", body = LaneList),
 ))]
-pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<Said<LaneList>, Refusal> {
-    let lanes = app.engine().lanes(caller.client.namespace()).await?;
+pub(super) async fn list(caller: Caller) -> Result<Said<LaneList>, Refusal> {
+    let lanes = caller.client.lanes().await?;
     Ok(ok(LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() }))
 }
 
@@ -25,21 +26,12 @@ pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<
     params(("lane" = Lane, Path, description = "Which")), responses(
     (status = 200, description = "The lane", body = LaneInfo),
 ))]
-pub(super) async fn get(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    InPath(lane): InPath<Lane>,
-) -> Result<Said<LaneInfo>, Refusal> {
-    Ok(ok(look(&app, &caller, lane).await?))
+pub(super) async fn get(caller: Caller, InPath(lane): InPath<Lane>) -> Result<Said<LaneInfo>, Refusal> {
+    Ok(ok(look(&caller, lane).await?))
 }
 
-async fn look(app: &App, caller: &Caller, lane: Lane) -> Result<LaneInfo, Refusal> {
-    let lanes = app.engine().lanes(caller.client.namespace()).await?;
-    let found = lanes.into_iter().find(|found| found.lane == lane).map(LaneInfo::from);
-    Ok(found.unwrap_or_else(|| {
-        let LaneSettings { state, defaults } = LaneSettings::default();
-        LaneInfo { lane, state, defaults, ready: 0, ready_capped: false }
-    }))
+async fn look(caller: &Caller, lane: Lane) -> Result<LaneInfo, Refusal> {
+    Ok(caller.client.ask::<LaneListing>(Ask::Lane(lane)).await?.into())
 }
 
 /// Change what a lane lets through, and what holds for submissions to it. Answers when every partition obeys.
@@ -61,5 +53,5 @@ pub(super) async fn change(
         change: patch.into(),
     };
     app.engine().set_lane_with(set).await?;
-    Ok(ok(look(&app, &caller, lane).await?))
+    Ok(ok(look(&caller, lane).await?))
 }

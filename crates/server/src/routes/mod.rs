@@ -15,17 +15,23 @@ pub(crate) use describe::describe;
 
 use crate::access;
 use crate::app::App;
-use crate::problem::Refusal;
+use crate::problem::{Fault, Refusal};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use onward::wire::Length;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// How long the caller of a call waits for its answer.
+const TIMEOUT: &str = "onward-timeout";
+/// The server's time in an answer.
+const TIME: &str = "onward-time";
 
 /// Every route with its description.
 fn all() -> OpenApiRouter<Arc<App>> {
@@ -73,6 +79,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     routes
         .merge(system::pages())
         .route_layer(from_fn_with_state(app.clone(), access::check))
+        .route_layer(from_fn_with_state(app.clone(), in_time))
         .route_layer(from_fn_with_state(app.clone(), measure))
         .method_not_allowed_fallback(|| async { Refusal::no_method() })
         .fallback(|| async { Refusal::no_route() })
@@ -87,6 +94,31 @@ async fn measure(State(app): State<Arc<App>>, path: MatchedPath, request: Reques
     let response = next.run(request).await;
     app.metrics.answered(&method, path.as_str(), response.status(), (app.now() - began).0 as f64 / 1_000.0);
     response
+}
+
+/// Ends a call for which its caller has stopped waiting, and tells callers the time: leases are judged by it.
+async fn in_time(State(app): State<Arc<App>>, request: Request, next: Next) -> Result<Response, Refusal> {
+    let longest = match request.headers().get(TIMEOUT) {
+        None => None,
+        Some(value) => {
+            let wrong = |why: String| Refusal::new(Fault::Query, why).about("Onward-Timeout");
+            let text = value.to_str().map_err(|error| wrong(error.to_string()))?;
+            Some(text.parse::<Length>().map_err(wrong)?.0)
+        }
+    };
+    let over = async {
+        match longest {
+            Some(longest) => app.sleep(longest).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut response = tokio::select! {
+        biased;
+        response = next.run(request) => response,
+        () = over => return Err(Refusal::new(Fault::Deadline, "the caller's time was up before the answer was there")),
+    };
+    response.headers_mut().insert(TIME, HeaderValue::from(app.engine().now().0));
+    Ok(response)
 }
 
 /// Turns a panic into an answer: it costs one call, not the server.

@@ -2,10 +2,11 @@
 
 use onward::Client;
 use onward::engine::NewKey;
+use onward::keys::{Secret, hash};
 use onward_core::ApiKeyId;
 use onward_core::record::Role;
 use onward_engine::clock::Chance;
-use onward_server::{Options, Secret, Server, hash};
+use onward_server::{Options, Server};
 use reqwest::{Method, Response};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -74,7 +75,7 @@ impl Site {
             namespaces: namespaces.iter().map(|name| name.parse().unwrap()).collect(),
             expires: None,
         };
-        let kept = self.client.engine().issue_key(new, None).await.unwrap();
+        let kept = self.client.engine().unwrap().issue_key(new, None).await.unwrap();
         (secret.reveal(kept.id), kept.id)
     }
 

@@ -1,4 +1,4 @@
-//! Keys as callers hold them: how one is made, written, read and compared.
+//! Keys as callers of a server hold them: how one is made, written, read and compared.
 
 use onward_core::ApiKeyId;
 use onward_core::record::KeyHash;
@@ -38,7 +38,8 @@ impl Secret {
     }
 
     /// The two parts of a key.
-    pub(crate) fn read(text: &str) -> Option<(ApiKeyId, Self)> {
+    #[must_use]
+    pub fn read(text: &str) -> Option<(ApiKeyId, Self)> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
         if secret.len() != 64 || !secret.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return None;
@@ -51,7 +52,8 @@ impl Secret {
     }
 
     /// Whether it hashes to this, found out in a time that tells nothing.
-    pub(crate) fn is(&self, expected: &KeyHash) -> bool {
+    #[must_use]
+    pub fn is(&self, expected: &KeyHash) -> bool {
         hash(self).0.ct_eq(&expected.0).into()
     }
 }

@@ -1,0 +1,282 @@
+//! Every call of a client as data, and its answer, so that an engine, a server and whatever stands between are alike.
+
+use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
+use crate::{AttemptDescription, Description, Error, Found, Result};
+use onward_core::record::{Did, PublicState, Transition};
+use onward_core::{
+    Act, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange, Namespace, Payload,
+    Reason, Renewed, Span, Submitted,
+};
+use onward_engine::{Counts, EventFilter, FindFilter, LaneListing, LeaseReport, NewExecution, Reported, Told, Wants};
+
+/// One call: what is asked, and in which namespace.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Whose work it is about.
+    pub namespace: Namespace,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What can be asked. A call that carries ids of its own can be repeated: a repeat finds what the first one did.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Ask {
+    /// Accept an execution.
+    Submit(Box<NewExecution>),
+    /// Accept executions, each on its own.
+    SubmitMany(Vec<NewExecution>),
+    /// Give out work, and wait for the first if there is none.
+    Claim {
+        /// To whom, and how much.
+        wants: Wants,
+        /// How long to wait.
+        wait: Span,
+    },
+    /// Extend leases, each on its own.
+    Renew {
+        /// Which.
+        leases: Vec<Fence>,
+        /// For how long from now.
+        ttl: Span,
+    },
+    /// End leases, each on its own, and give out work that is there.
+    Report {
+        /// How each ends.
+        reports: Vec<LeaseReport>,
+        /// To whom, and how much.
+        claim: Option<Wants>,
+    },
+    /// Note how far an attempt is.
+    Progress {
+        /// Whose.
+        lease: Fence,
+        /// In percent.
+        percent: Option<u8>,
+        /// In words.
+        message: Option<Reason>,
+    },
+    /// Describe an execution.
+    Get(ExecutionId),
+    /// Say what an execution ended with, and wait for its end.
+    Ending {
+        /// Which.
+        id: ExecutionId,
+        /// How long to wait.
+        wait: Span,
+    },
+    /// Say what an execution was submitted with.
+    Input(ExecutionId),
+    /// Describe the attempts of an execution.
+    Attempts(ExecutionId),
+    /// Tell everything that happened to an execution.
+    History(ExecutionId),
+    /// Say why an execution stands where it stands.
+    Why(ExecutionId),
+    /// Find executions.
+    Find {
+        /// Which.
+        filter: FindFilter,
+        /// From where on.
+        cursor: Option<String>,
+        /// The most of a page.
+        limit: usize,
+    },
+    /// Count executions.
+    Counts,
+    /// Do something with an execution.
+    Operate {
+        /// Names this call.
+        command: CommandId,
+        /// Which.
+        id: ExecutionId,
+        /// What.
+        act: Act,
+    },
+    /// Do the same with executions, each on its own.
+    OperateMany {
+        /// Which.
+        ids: Vec<ExecutionId>,
+        /// What.
+        act: Act,
+    },
+    /// List the lanes that are used or were changed.
+    Lanes,
+    /// Describe a lane.
+    Lane(Lane),
+    /// Change a lane.
+    SetLane {
+        /// Which.
+        lane: Lane,
+        /// What.
+        change: LaneChange,
+    },
+    /// Tell events, and wait for the first if there is none.
+    Events {
+        /// Which.
+        filter: EventFilter,
+        /// From where on.
+        cursor: Option<String>,
+        /// How long to wait.
+        wait: Span,
+        /// The most of a page.
+        limit: usize,
+    },
+    /// Issue a key.
+    IssueKey(NewKeyRequest),
+    /// List keys.
+    Keys,
+    /// Make a key good for nothing.
+    RevokeKey(ApiKeyId),
+}
+
+impl Ask {
+    /// A short name, the same for all calls of a kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Submit(_) => "submit",
+            Self::SubmitMany(_) => "submit_many",
+            Self::Claim { .. } => "claim",
+            Self::Renew { .. } => "renew",
+            Self::Report { .. } => "report",
+            Self::Progress { .. } => "progress",
+            Self::Get(_) => "get",
+            Self::Ending { .. } => "ending",
+            Self::Input(_) => "input",
+            Self::Attempts(_) => "attempts",
+            Self::History(_) => "history",
+            Self::Why(_) => "why",
+            Self::Find { .. } => "find",
+            Self::Counts => "counts",
+            Self::Operate { .. } => "operate",
+            Self::OperateMany { .. } => "operate_many",
+            Self::Lanes => "lanes",
+            Self::Lane(_) => "lane",
+            Self::SetLane { .. } => "set_lane",
+            Self::Events { .. } => "events",
+            Self::IssueKey(_) => "issue_key",
+            Self::Keys => "keys",
+            Self::RevokeKey(_) => "revoke_key",
+        }
+    }
+
+    /// The execution that it is about, if it is about one.
+    #[must_use]
+    pub fn execution(&self) -> Option<ExecutionId> {
+        match self {
+            Self::Get(id) | Self::Input(id) | Self::Attempts(id) | Self::History(id) | Self::Why(id) => Some(*id),
+            Self::Ending { id, .. } | Self::Operate { id, .. } => Some(*id),
+            Self::Progress { lease, .. } => Some(lease.execution),
+            _ => None,
+        }
+    }
+}
+
+/// What an execution ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing yet.
+    None(PublicState),
+    /// A result.
+    Success(Payload),
+    /// A failure.
+    Failed(Failure),
+    /// Somebody wanted it no more.
+    Cancelled(Reason),
+    /// Its time was up.
+    Expired(Failure),
+}
+
+/// What came of reports.
+#[derive(Debug)]
+pub struct Reports {
+    /// One for each.
+    pub reported: Vec<Result<Reported>>,
+    /// Work that was asked for in the same breath.
+    pub claimed: Result<Vec<Claimed>>,
+}
+
+/// A page of events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventsPage {
+    /// What happened, in order for each execution.
+    pub told: Vec<Told>,
+    /// Where to go on after the last of them.
+    pub cursor: Option<String>,
+}
+
+macro_rules! answers {
+    ($($(#[$about:meta])* $variant:ident($type:ty),)+) => {
+        /// The answer to a call that was carried out.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum Answer {
+            $($(#[$about])* $variant($type),)+
+        }
+
+        $(impl From<$type> for Answer {
+            fn from(answer: $type) -> Self {
+                Self::$variant(answer)
+            }
+        }
+
+        impl TryFrom<Answer> for $type {
+            type Error = Error;
+
+            fn try_from(answer: Answer) -> Result<Self> {
+                match answer {
+                    Answer::$variant(answer) => Ok(answer),
+                    other => Err(onward_engine::Error::Internal(format!("the wrong kind of answer: {other:?}")).into()),
+                }
+            }
+        })+
+    };
+}
+
+answers! {
+    /// To a submit.
+    Submitted(Submitted),
+    /// To submits, in their order.
+    SubmittedMany(Vec<Result<Submitted>>),
+    /// To a claim.
+    Claimed(Vec<Claimed>),
+    /// To renewals, in their order.
+    Renewed(Vec<Result<Renewed>>),
+    /// To reports.
+    Reported(Reports),
+    /// To what an attempt said about itself.
+    Noted(Renewed),
+    /// An execution; nothing when there is none.
+    Described(Option<Box<Description>>),
+    /// What an execution ended with.
+    Ended(Ending),
+    /// An input; nothing when there is no such execution.
+    Payload(Option<Payload>),
+    /// Attempts.
+    Attempts(Vec<AttemptDescription>),
+    /// A history.
+    History(Vec<Transition>),
+    /// Why an execution stands where it stands.
+    Why(Box<Explanation>),
+    /// A page of executions.
+    Found(Found),
+    /// How many there are.
+    Counted(Counts),
+    /// What was done.
+    Did(Did),
+    /// What was done, in the order of the executions.
+    DidMany(Vec<Result<Did>>),
+    /// Lanes.
+    Lanes(Vec<LaneListing>),
+    /// A lane, as it is or as it has become.
+    Lane(LaneListing),
+    /// Events.
+    Events(EventsPage),
+    /// A key that was issued.
+    Issued(IssuedKey),
+    /// Keys.
+    Keys(Vec<KeyInfo>),
+    /// A key.
+    Key(KeyInfo),
+}

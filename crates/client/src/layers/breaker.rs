@@ -1,0 +1,178 @@
+//! After too many failures in a row no call is let through for a while, so that what is down can come up.
+
+use crate::call::{Answer, Call};
+use crate::{Error, Result};
+use futures_util::future::BoxFuture;
+use onward_core::{Millis, Span};
+use onward_engine::clock::{Clock, SystemClock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use tower::{Layer, Service};
+
+/// Opens after so many calls in a row that failed for a reason that may pass, and refuses calls with the code
+/// `circuit_open` until a pause is over; then one is let through, and decides. Refusals by the rules are answers and not
+/// failures. Clones share what they have seen.
+#[derive(Debug, Clone)]
+pub struct CircuitBreaker {
+    seen: Arc<Mutex<Seen>>,
+    failures_max: u32,
+    pause: Span,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    failures: u32,
+    /// Until when nothing is let through; afterwards one call at a time tries.
+    open_until: Option<Millis>,
+    trying: bool,
+}
+
+/// Calls behind a breaker.
+#[derive(Debug, Clone)]
+pub struct Breaking<S> {
+    inner: S,
+    breaker: CircuitBreaker,
+}
+
+impl Default for CircuitBreaker {
+    /// Ten failures, five seconds.
+    fn default() -> Self {
+        Self::new(10, Span::seconds(5))
+    }
+}
+
+impl CircuitBreaker {
+    /// After so many failures in a row, for so long.
+    #[must_use]
+    pub fn new(failures: u32, pause: Span) -> Self {
+        Self::with_clock(failures, pause, Arc::new(SystemClock))
+    }
+
+    /// The same, by another clock.
+    #[must_use]
+    pub fn with_clock(failures: u32, pause: Span, clock: Arc<dyn Clock>) -> Self {
+        Self { seen: Arc::default(), failures_max: failures.max(1), pause, clock }
+    }
+
+    /// Whether calls are refused now.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let now = self.clock.now();
+        self.lock().open_until.is_some_and(|until| now < until)
+    }
+
+    /// Lets a call through, or says when to come again. The answer is whether it tries for the others.
+    fn enter(&self) -> Result<bool> {
+        let now = self.clock.now();
+        let mut seen = self.lock();
+        let Some(until) = seen.open_until else { return Ok(false) };
+        if now < until || seen.trying {
+            return Err(Error::CircuitOpen { retry_after: (until - now).max(Span(1)) });
+        }
+        seen.trying = true;
+        Ok(true)
+    }
+
+    /// Takes in how a call ended.
+    fn learn(&self, failed: bool) {
+        let now = self.clock.now();
+        let mut seen = self.lock();
+        if !failed {
+            *seen = Seen::default();
+            return;
+        }
+        seen.failures = seen.failures.saturating_add(1);
+        if seen.trying || seen.failures >= self.failures_max {
+            seen.open_until = Some(now + self.pause);
+            seen.trying = false;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that tries for the others. Dropped before its end it has said nothing, and another one may try.
+struct Trying<'a>(&'a CircuitBreaker, bool);
+
+impl Drop for Trying<'_> {
+    fn drop(&mut self) {
+        if self.1 {
+            self.0.lock().trying = false;
+        }
+    }
+}
+
+impl<S> Layer<S> for CircuitBreaker {
+    type Service = Breaking<S>;
+
+    fn layer(&self, inner: S) -> Breaking<S> {
+        Breaking { inner, breaker: self.clone() }
+    }
+}
+
+impl<S> Service<Call> for Breaking<S>
+where
+    S: Service<Call, Response = Answer, Error = Error>,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Answer>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let tries = match self.breaker.enter() {
+            Ok(tries) => tries,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        let (breaker, calling) = (self.breaker.clone(), self.inner.call(call));
+        Box::pin(async move {
+            let mut trying = Trying(&breaker, tries);
+            let answer = calling.await;
+            trying.1 = false;
+            drop(trying);
+            // A client that is shut down says nothing about what it spoke to.
+            let failed = |error: &Error| (error.is_temporary() || error.is_internal()) && !error.is_shut_down();
+            breaker.learn(answer.as_ref().is_err_and(failed));
+            answer
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_engine::clock::TestClock;
+
+    #[test]
+    fn it_opens_after_failures_in_a_row_and_one_call_tries() {
+        let clock = TestClock::at(Millis(1_000));
+        let breaker = CircuitBreaker::with_clock(3, Span(100), Arc::new(clock.clone()));
+        let enter = || breaker.enter().map_err(|error| error.code().to_owned());
+        for failed in [true, true, false, true, true] {
+            assert_eq!(enter(), Ok(false));
+            breaker.learn(failed);
+        }
+        assert!(!breaker.is_open(), "a success in between forgives");
+        breaker.learn(true);
+        assert!(breaker.is_open());
+        assert_eq!(enter(), Err("circuit_open".to_owned()));
+        clock.advance(Span(100));
+        assert_eq!(enter(), Ok(true), "one may try");
+        assert_eq!(enter(), Err("circuit_open".to_owned()), "and the others wait for it");
+        drop(Trying(&breaker, true));
+        assert_eq!(enter(), Ok(true), "one that was given up leaves it to the next");
+        breaker.learn(true);
+        assert_eq!(enter(), Err("circuit_open".to_owned()), "it failed again");
+        clock.advance(Span(100));
+        assert_eq!(enter(), Ok(true));
+        breaker.learn(false);
+        assert_eq!(enter(), Ok(false), "and all is well");
+    }
+}

@@ -1,0 +1,183 @@
+//! Calls to an engine inside this program.
+
+use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
+use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
+use crate::{AttemptDescription, Description, Error, Found, Result};
+use futures_util::future::{BoxFuture, join};
+use onward_core::record::{Execution, LaneSettings, Outcome, State};
+use onward_core::{
+    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Operate, Payload, PayloadSlot, Rejection, Span, limits,
+};
+use onward_engine::clock::{Chance, Clock};
+use onward_engine::{Engine, EventFilter, LaneListing, LeaseReport, Subscription, Told, Wants};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tower::Service;
+
+/// An engine, and what it is asked with.
+#[derive(Debug, Clone)]
+pub(crate) struct Local {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chance: Arc<Chance>,
+}
+
+impl Service<Call> for Local {
+    type Response = Answer;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Answer>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let local = self.clone();
+        Box::pin(async move { local.answer(call).await })
+    }
+}
+
+impl Local {
+    async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
+        let engine = &self.engine;
+        Ok(match ask {
+            Ask::Submit(new) => engine.submit(*new).await?.into(),
+            Ask::SubmitMany(many) => each(engine.submit_many(many).await?).into(),
+            Ask::Claim { wants, wait } => engine.claim(&wants, wait).await?.into(),
+            Ask::Renew { leases, ttl } => each(engine.renew(&leases, ttl).await).into(),
+            Ask::Report { reports, claim } => self.report(reports, claim).await.into(),
+            Ask::Progress { lease, percent, message } => engine.progress(lease, percent, message).await?.into(),
+            Ask::Get(id) => self.visible(&namespace, id).await?.map(|found| Box::new(Description::of(&found))).into(),
+            Ask::Ending { id, wait } => self.ending(&namespace, id, wait).await?.into(),
+            Ask::Input(id) => self.input(&namespace, id).await?.into(),
+            Ask::Attempts(id) => {
+                let execution = self.existing(&namespace, id).await?;
+                AttemptDescription::all(&execution, engine.attempts(&execution).await?).into()
+            }
+            Ask::History(id) => engine.history(&self.existing(&namespace, id).await?).await?.into(),
+            Ask::Why(id) => Box::new(engine.why(&self.existing(&namespace, id).await?).await?).into(),
+            Ask::Find { filter, cursor, limit } => {
+                let page = engine.find(&namespace, &filter, cursor.as_deref(), limit).await?;
+                let executions = page.executions.iter().map(Description::of).collect();
+                Found { executions, scanned: page.scanned, next: page.next }.into()
+            }
+            Ask::Counts => engine.counts(&namespace).await?.into(),
+            Ask::Operate { command, id, act } => {
+                engine.operate_with(Operate { command, namespace, execution: id, by: None, act }).await?.into()
+            }
+            Ask::OperateMany { ids, act } => each(engine.operate_many(&namespace, &ids, None, &act).await).into(),
+            Ask::Lanes => engine.lanes(&namespace).await?.into(),
+            Ask::Lane(lane) => self.lane(&namespace, lane).await?.into(),
+            Ask::SetLane { lane, change } => self.set_lane(&namespace, lane, change).await?.into(),
+            Ask::Events { filter, cursor, wait, limit } => {
+                let filter = EventFilter { namespace: Some(namespace), ..filter };
+                self.events(engine.subscribe(filter, cursor), wait, limit).await?.into()
+            }
+            Ask::IssueKey(request) => self.issue_key(request).await?.into(),
+            Ask::Keys => engine.keys().await?.into_iter().map(KeyInfo::from).collect::<Vec<_>>().into(),
+            Ask::RevokeKey(id) => KeyInfo::from(engine.revoke_key(id, None).await?).into(),
+        })
+    }
+
+    async fn report(&self, reports: Vec<LeaseReport>, claim: Option<Wants>) -> Reports {
+        let claiming = async {
+            match claim {
+                Some(wants) => self.engine.claim(&wants, Span(0)).await,
+                None => Ok(Vec::new()),
+            }
+        };
+        let (reported, claimed) = join(self.engine.report(reports), claiming).await;
+        Reports { reported: each(reported), claimed: claimed.map_err(Error::from) }
+    }
+
+    /// An execution, unless it belongs to another namespace: nobody learns that it exists.
+    async fn visible(&self, namespace: &Namespace, id: ExecutionId) -> Result<Option<Execution>> {
+        let execution = self.engine.get(id).await?;
+        Ok(execution.filter(|execution| execution.namespace == *namespace))
+    }
+
+    async fn existing(&self, namespace: &Namespace, id: ExecutionId) -> Result<Execution> {
+        self.visible(namespace, id).await?.ok_or_else(|| Rejection::ExecutionNotFound(id).into())
+    }
+
+    async fn input(&self, namespace: &Namespace, id: ExecutionId) -> Result<Option<Payload>> {
+        match self.visible(namespace, id).await? {
+            Some(execution) => Ok(self.engine.payload(&execution, PayloadSlot::Input).await?),
+            None => Ok(None),
+        }
+    }
+
+    async fn ending(&self, namespace: &Namespace, id: ExecutionId, wait: Span) -> Result<Ending> {
+        let mut execution = self.existing(namespace, id).await?;
+        if wait > Span(0) && !matches!(execution.state, State::Finished(_)) {
+            let waited = self.engine.wait(id, wait).await?;
+            execution = waited.ok_or_else(|| Error::from(Rejection::ExecutionNotFound(id)))?;
+        }
+        let State::Finished(finished) = &execution.state else { return Ok(Ending::None(execution.public_state())) };
+        let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
+        let failure = || finished.failure.clone().unwrap_or_else(unexplained);
+        Ok(match finished.outcome {
+            Outcome::Success => {
+                let result = self.engine.payload(&execution, PayloadSlot::Result).await?;
+                Ending::Success(result.unwrap_or_else(Payload::null))
+            }
+            Outcome::Failed => Ending::Failed(failure()),
+            Outcome::Expired => Ending::Expired(failure()),
+            Outcome::Cancelled => {
+                Ending::Cancelled(finished.cancelled.as_ref().map(|by| by.reason.clone()).unwrap_or_default())
+            }
+        })
+    }
+
+    /// One that nobody used or changed is open and empty.
+    async fn lane(&self, namespace: &Namespace, lane: Lane) -> Result<LaneListing> {
+        let lanes = self.engine.lanes(namespace).await?;
+        let unknown = LaneListing { lane, settings: LaneSettings::default(), ready: 0, ready_capped: false };
+        Ok(lanes.into_iter().find(|found| found.lane == unknown.lane).unwrap_or(unknown))
+    }
+
+    async fn set_lane(&self, namespace: &Namespace, lane: Lane, change: LaneChange) -> Result<LaneListing> {
+        self.engine.set_lane(namespace, &lane, change).await?;
+        self.lane(namespace, lane).await
+    }
+
+    async fn events(&self, mut events: Subscription, wait: Span, limit: usize) -> Result<EventsPage> {
+        let limit = limit.clamp(1, limits::PAGE_MAX);
+        let mut next = if wait == Span(0) {
+            events.next_now().await?
+        } else {
+            tokio::select! {
+                biased;
+                told = events.next() => match told? {
+                    None => return Err(onward_engine::Error::ShuttingDown.into()),
+                    told => told,
+                },
+                () = self.clock.sleep(wait) => None,
+            }
+        };
+        let (mut told, mut found) = (Vec::new(), 0);
+        while let Some(one) = next {
+            // A gap has no place of its own, so that a page must not end with one.
+            found += usize::from(matches!(one, Told::Event { .. }));
+            told.push(one);
+            next = if found < limit { events.next_now().await? } else { None };
+        }
+        let last = told.iter().rev().find_map(|told| match told {
+            Told::Event { cursor, .. } => Some(cursor.clone()),
+            Told::Gap => None,
+        });
+        // A page that passed over events goes on behind them, unless it stopped in their midst.
+        Ok(EventsPage { told, cursor: events.cursor().or(last) })
+    }
+
+    async fn issue_key(&self, request: NewKeyRequest) -> Result<IssuedKey> {
+        let (secret, new) = request.draw(&self.chance);
+        let kept = self.engine.issue_key(new, None).await?;
+        Ok(IssuedKey { key: secret.reveal(kept.id), info: kept.into() })
+    }
+}
+
+/// Answers of the engine as answers of the client.
+fn each<T>(answers: Vec<std::result::Result<T, onward_engine::Error>>) -> Vec<Result<T>> {
+    answers.into_iter().map(|answer| answer.map_err(Error::from)).collect()
+}

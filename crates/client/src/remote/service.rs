@@ -1,0 +1,299 @@
+//! Every call of a client as requests to a server.
+
+use super::exchange::{Exchange, Reply, Request};
+use super::gather::Gather;
+use super::reports::{self, Ended, Told};
+use super::submits::{self, Piece};
+use super::{encode, read};
+use crate::call::{Answer, Ask, Call, Ending, Reports};
+use crate::wire::{
+    Acted, AttemptList, CancelRequest, ClaimAnswer, CountsAnswer, EventPage, FoundPage, HistoryPage, KeyList, LaneInfo,
+    LaneList, LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer,
+    RenewRequest, RescheduleRequest, TagsRequest,
+};
+use crate::{Description, Error, Found, Result};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt};
+use onward_core::record::Did;
+use onward_core::{
+    Act, Category, CommandId, ExecutionId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Rejection, Span,
+    Submitted, limits,
+};
+use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tower::Service;
+use uuid::Uuid;
+
+/// The most bytes of work in one request.
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Executions that are operated on at the same time.
+const OPERATED: usize = 16;
+
+/// A server.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    exchange: Arc<Exchange>,
+    submits: Gather<Piece>,
+    reports: Gather<Ended>,
+}
+
+impl Service<Call> for Remote {
+    type Response = Answer;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Answer>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let remote = self.clone();
+        Box::pin(async move {
+            let _under_way = remote.exchange.enter().await?;
+            remote.answer(call).await
+        })
+    }
+}
+
+impl Remote {
+    pub(super) fn new(exchange: Arc<Exchange>) -> Self {
+        let (submits, reports) = (submits::gather(exchange.clone()), reports::gather(exchange.clone()));
+        Self { exchange, submits, reports }
+    }
+
+    async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
+        let of = &namespace;
+        Ok(match ask {
+            Ask::Submit(new) => {
+                let work = encode::work(*new, self.uuid());
+                self.submits.call(Piece { namespace, work }).await?.into()
+            }
+            Ask::SubmitMany(many) => self.submit_many(of, many).await?.into(),
+            Ask::Claim { wants, wait } => self.claim(of, wants, wait).await?.into(),
+            Ask::Renew { leases, ttl } => self.renew(of, leases, ttl).await?.into(),
+            Ask::Report { reports, claim } => self.report(namespace, reports, claim).await?.into(),
+            Ask::Progress { lease, percent, message } => {
+                let body = ProgressRequest { lease: LeaseToken(lease), percent, message };
+                let leased: Leased = self.exchange.ask(Request::post(of, "/v1/work/progress", &body)?).await?;
+                read::renewed(leased).into()
+            }
+            Ask::Get(id) => self.look(of, id).await?.map(Box::new).into(),
+            Ask::Ending { id, wait } => self.ending(of, id, wait).await?.into(),
+            Ask::Input(id) => self.input(of, id).await?.into(),
+            Ask::Operate { command, id, act } => self.operate(of, command, id, act).await?.into(),
+            Ask::OperateMany { ids, act } => self.operate_many(of, ids, &act).await.into(),
+            Ask::IssueKey(request) => {
+                // A repeat would issue a second key.
+                self.exchange
+                    .ask::<crate::wire::IssuedKey>(Request::post(of, "/v1/keys", &request)?.once())
+                    .await?
+                    .into()
+            }
+            Ask::RevokeKey(id) => {
+                self.exchange.ask::<crate::wire::KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
+            }
+            Ask::SetLane { lane, change } => self.set_lane(of, &lane, change).await?.into(),
+            other => self.read(of, other).await?,
+        })
+    }
+
+    /// What changes nothing.
+    async fn read(&self, of: &Namespace, ask: Ask) -> Result<Answer> {
+        let get = |path: String| Request::get(of, path);
+        Ok(match ask {
+            Ask::Attempts(id) => {
+                let list: AttemptList = self.exchange.ask(get(format!("/v1/executions/{id}/attempts"))).await?;
+                list.attempts.into()
+            }
+            Ask::History(id) => {
+                let page: HistoryPage = self.exchange.ask(get(format!("/v1/executions/{id}/history"))).await?;
+                page.transitions.into()
+            }
+            Ask::Why(id) => {
+                let why: Box<onward_core::Explanation> =
+                    self.exchange.ask(get(format!("/v1/executions/{id}/why"))).await?;
+                why.into()
+            }
+            Ask::Find { filter, cursor, limit } => {
+                let query = encode::search(filter, cursor, limit.clamp(1, limits::PAGE_MAX));
+                let page: FoundPage = self.exchange.ask(get(encode::with_query("/v1/executions", &query))).await?;
+                Found { executions: page.executions, scanned: page.scanned, next: page.next }.into()
+            }
+            Ask::Counts => {
+                let counts: CountsAnswer = self.exchange.ask(get("/v1/counts".to_owned())).await?;
+                read::counts(counts).into()
+            }
+            Ask::Lanes => {
+                let list: LaneList = self.exchange.ask(get("/v1/lanes".to_owned())).await?;
+                list.lanes.into_iter().map(read::lane).collect::<Vec<_>>().into()
+            }
+            Ask::Lane(lane) => {
+                let info: LaneInfo = self.exchange.ask(get(format!("/v1/lanes/{lane}"))).await?;
+                read::lane(info).into()
+            }
+            Ask::Events { filter, cursor, wait, limit } => {
+                let query = encode::events(filter, cursor, wait, limit.clamp(1, limits::PAGE_MAX));
+                let request = get(encode::with_query("/v1/events", &query)).waiting(wait);
+                read::events(self.exchange.ask::<EventPage>(request).await?).into()
+            }
+            Ask::Keys => self.exchange.ask::<KeyList>(get("/v1/keys".to_owned())).await?.keys.into(),
+            other => {
+                let what = format!("{} is not something to read", other.name());
+                return Err(onward_engine::Error::Internal(what).into());
+            }
+        })
+    }
+
+    /// An id that starts with the server's time, so that the newest work has the largest.
+    fn uuid(&self) -> Uuid {
+        let chance = self.exchange.chance.id().to_le_bytes();
+        let mut random = [0; 10];
+        random.copy_from_slice(&chance[..10]);
+        uuid::Builder::from_unix_timestamp_millis(self.exchange.now().0, &random).into_uuid()
+    }
+
+    async fn submit_many(&self, of: &Namespace, many: Vec<NewExecution>) -> Result<Vec<Result<Submitted>>> {
+        let max = limits::CALL_ITEMS_MAX;
+        if many.len() > max {
+            let why = format!("at most {max} executions fit one call, {} were given", many.len());
+            return Err(Rejection::InvalidArgument { field: "executions", why }.into());
+        }
+        let (mut answers, mut some, mut bytes) = (Vec::with_capacity(many.len()), Vec::new(), 0);
+        for new in many {
+            let size = new.input.as_bytes().len();
+            if bytes + size > BYTES_MAX && !some.is_empty() {
+                answers.extend(submits::send(&self.exchange, of, std::mem::take(&mut some)).await?);
+                bytes = 0;
+            }
+            bytes += size;
+            some.push(encode::work(new, self.uuid()));
+        }
+        if !some.is_empty() {
+            answers.extend(submits::send(&self.exchange, of, some).await?);
+        }
+        Ok(answers)
+    }
+
+    async fn claim(&self, of: &Namespace, wants: Wants, wait: Span) -> Result<Vec<onward_core::Claimed>> {
+        let body = encode::claim(wants, wait);
+        // A repeat would take more; whoever waits for work asks again.
+        let request = Request::post(of, "/v1/work/claim", &body)?.waiting(wait).once();
+        let answer: ClaimAnswer = self.exchange.ask(request).await?;
+        answer.executions.into_iter().map(read::claimed).collect()
+    }
+
+    async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<onward_core::Renewed>>> {
+        let body = RenewRequest { leases: leases.into_iter().map(LeaseToken).collect(), lease: Some(Length(ttl)) };
+        let answer: RenewAnswer = self.exchange.ask(Request::post(of, "/v1/work/renew", &body)?).await?;
+        Ok(answer.results.into_iter().map(|answer| read::item(answer, read::renewed)).collect())
+    }
+
+    async fn report(&self, of: Namespace, mut reports: Vec<LeaseReport>, claim: Option<Wants>) -> Result<Reports> {
+        if reports.len() == 1
+            && let Some(report) = reports.pop()
+        {
+            let Told { reported, claimed } = self.reports.call(Ended { namespace: of, report, claim }).await?;
+            return Ok(Reports { reported: vec![reported], claimed });
+        }
+        reports::send(&self.exchange, &of, reports, claim).await
+    }
+
+    /// An execution; nothing when there is none.
+    async fn look(&self, of: &Namespace, id: ExecutionId) -> Result<Option<Description>> {
+        absent(self.exchange.ask(Request::get(of, format!("/v1/executions/{id}"))).await)
+    }
+
+    async fn input(&self, of: &Namespace, id: ExecutionId) -> Result<Option<Payload>> {
+        let reply = absent(self.exchange.send(Request::get(of, format!("/v1/executions/{id}/input"))).await)?;
+        reply.as_ref().map(payload).transpose()
+    }
+
+    async fn ending(&self, of: &Namespace, id: ExecutionId, wait: Span) -> Result<Ending> {
+        let began = self.exchange.now();
+        loop {
+            // A server may wait less than it is asked to.
+            let left = wait - (self.exchange.now() - began);
+            let path = match left {
+                Span(0) => format!("/v1/executions/{id}/result"),
+                left => format!("/v1/executions/{id}/result?wait={}", left.0),
+            };
+            match self.exchange.send(Request::get(of, path).waiting(left)).await {
+                Ok(reply) if reply.status == 202 => {
+                    if self.exchange.now() - began >= wait {
+                        return Ok(Ending::None(reply.json::<Description>()?.state));
+                    }
+                }
+                Ok(reply) => return Ok(Ending::Success(payload(&reply)?)),
+                Err(Error::Server(problem)) if problem.code.starts_with("execution_") && problem.status == 409 => {
+                    let found = self.look(of, id).await?.ok_or(Rejection::ExecutionNotFound(id))?;
+                    return unhappy(&problem.code, found).ok_or(Error::Server(problem));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn operate(&self, of: &Namespace, command: CommandId, id: ExecutionId, act: Act) -> Result<Did> {
+        let path = |verb: &str| format!("/v1/executions/{id}/{verb}");
+        let request = match act {
+            Act::Cancel { reason, grace } => {
+                Request::post(of, path("cancel"), &CancelRequest { reason, grace: grace.map(Length) })?
+            }
+            Act::Reschedule { when } => {
+                let (delay, run_at) = encode::split(Some(when));
+                Request::post(of, path("reschedule"), &RescheduleRequest { delay, run_at })?
+            }
+            Act::Prioritise { priority } => Request::post(of, path("priority"), &PriorityRequest { priority })?,
+            Act::Tag { set, remove } => Request::post(of, path("tags"), &TagsRequest { set, remove })?,
+            Act::Revoke { lease: None, reason } => Request::post(of, path("revoke"), &ReasonRequest { reason })?,
+            Act::Replay { reason, deadline: None } => Request::post(of, path("replay"), &ReasonRequest { reason })?,
+            Act::Purge => Request::delete(of, format!("/v1/executions/{id}")),
+            Act::Revoke { .. } | Act::Replay { .. } => {
+                let why = "a server takes neither a lease to revoke nor a new deadline".to_owned();
+                return Err(Rejection::InvalidArgument { field: "act", why }.into());
+            }
+        };
+        let acted: Acted = self.exchange.ask(request.named(command)).await?;
+        Ok(acted.did)
+    }
+
+    async fn operate_many(&self, of: &Namespace, ids: Vec<ExecutionId>, act: &Act) -> Vec<Result<Did>> {
+        let each = ids.into_iter().map(|id| {
+            let command = CommandId(self.exchange.chance.id());
+            self.operate(of, command, id, act.clone())
+        });
+        stream::iter(each).buffered(OPERATED).collect().await
+    }
+
+    async fn set_lane(&self, of: &Namespace, lane: &Lane, change: LaneChange) -> Result<LaneListing> {
+        let body = LanePatch { state: change.state, defaults: change.defaults.map(encode::policy) };
+        let info: LaneInfo = self.exchange.ask(Request::patch(of, format!("/v1/lanes/{lane}"), &body)?).await?;
+        Ok(read::lane(info))
+    }
+}
+
+/// Nothing instead of the refusal that says that there is no such execution.
+fn absent<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Server(problem)) if problem.code == "execution_not_found" => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn payload(reply: &Reply) -> Result<Payload> {
+    Ok(Payload::bytes(&reply.content_type, reply.body.clone())?)
+}
+
+/// How an execution ended that has no result.
+fn unhappy(code: &str, found: Description) -> Option<Ending> {
+    let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
+    let failure = found.failure.unwrap_or_else(unexplained);
+    match code {
+        "execution_failed" => Some(Ending::Failed(failure)),
+        "execution_expired" => Some(Ending::Expired(failure)),
+        "execution_cancelled" => Some(Ending::Cancelled(found.cancelled.map(|by| by.reason).unwrap_or_default())),
+        _ => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! Submits of one moment, sent together.
+
+use super::exchange::{Exchange, Request};
+use super::gather::{Gather, Shareable};
+use super::read;
+use crate::Result;
+use crate::wire::{NewWork, SubmitBatch, SubmitBatchAnswer};
+use onward_core::{Namespace, Submitted};
+use std::sync::Arc;
+
+/// Work to submit.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) namespace: Namespace,
+    pub(super) work: NewWork,
+}
+
+impl Shareable for Piece {
+    type Answer = Submitted;
+
+    fn goes_with(&self, other: &Self) -> bool {
+        self.namespace == other.namespace
+    }
+
+    fn bytes(&self) -> usize {
+        let json = self.work.input.as_ref().map_or(0, |json| json.as_str().len());
+        json + self.work.input_bytes.as_ref().map_or(0, |blob| blob.base64.len())
+    }
+}
+
+pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
+    Gather::new(move |pieces: Vec<Piece>| {
+        let exchange = exchange.clone();
+        Box::pin(async move {
+            let (count, namespace) = (pieces.len(), pieces.first().map(|piece| piece.namespace.clone()));
+            let executions = pieces.into_iter().map(|piece| piece.work).collect();
+            let answers = send(&exchange, &namespace.unwrap_or_default(), executions).await;
+            answers.unwrap_or_else(|error| vec![Err(error); count])
+        })
+    })
+}
+
+/// Submits many in one request. Each carries an id of its own, so that a repeat of the request finds the first one.
+pub(super) async fn send(
+    exchange: &Exchange,
+    namespace: &Namespace,
+    executions: Vec<NewWork>,
+) -> Result<Vec<Result<Submitted>>> {
+    let request = Request::post(namespace, "/v1/executions/batch", &SubmitBatch { executions })?;
+    let answer: SubmitBatchAnswer = exchange.ask(request).await?;
+    Ok(answer.results.into_iter().map(|answer| read::item(answer, |done| read::submitted(&done))).collect())
+}

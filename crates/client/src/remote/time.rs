@@ -1,0 +1,64 @@
+//! What time it is at the server: guessed from the times that its answers carry.
+
+use onward_core::{Millis, Span};
+use std::sync::{Mutex, PoisonError};
+
+/// How long the best guess is kept; clocks drift.
+const KEPT: Span = Span::minutes(1);
+
+/// The difference of the server's clock to this one.
+#[derive(Debug, Default)]
+pub(crate) struct ServerTime(Mutex<Option<Guess>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Guess {
+    /// The server's time and this one's at the same moment.
+    there: Millis,
+    here: Millis,
+    /// How far off it may be.
+    error: Span,
+}
+
+impl ServerTime {
+    /// Takes in the time that an answer carries. A call that waited says nothing about the moment at which it was answered
+    /// but that it was before it arrived, so the quicker a call was, the better is its guess.
+    pub(crate) fn learn(&self, there: Millis, asked: Millis, answered: Millis) {
+        let guess =
+            Guess { there, here: asked + Span((answered - asked).0 / 2), error: Span((answered - asked).0 / 2) };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let better = known.is_none_or(|known| guess.error <= known.error || answered - known.here > KEPT);
+        if better {
+            *known = Some(guess);
+        }
+    }
+
+    /// The server's time, as far as it is known.
+    pub(crate) fn at(&self, now: Millis) -> Millis {
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known {
+            Some(Guess { there, here, .. }) if now >= here => there + (now - here),
+            Some(Guess { there, here, .. }) => there - (here - now),
+            None => now,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_answer_of_late_decides() {
+        let time = ServerTime::default();
+        assert_eq!(time.at(Millis(1_000)), Millis(1_000), "nothing is known");
+        time.learn(Millis(50_000), Millis(1_000), Millis(1_200));
+        assert_eq!(time.at(Millis(1_100)), Millis(50_000));
+        assert_eq!(time.at(Millis(1_000)), Millis(49_900));
+        time.learn(Millis(80_000), Millis(1_300), Millis(31_300));
+        assert_eq!(time.at(Millis(1_200)), Millis(50_100), "a call that waited knows less");
+        time.learn(Millis(50_310), Millis(1_400), Millis(1_410));
+        assert_eq!(time.at(Millis(1_405)), Millis(50_310), "a quicker one knows more");
+        time.learn(Millis(500_000), Millis(100_000), Millis(100_400));
+        assert_eq!(time.at(Millis(100_200)), Millis(500_000), "what is old is known no more");
+    }
+}
