@@ -1,5 +1,6 @@
 //! Calls to a server over HTTP.
 
+mod claims;
 mod encode;
 mod exchange;
 mod gather;

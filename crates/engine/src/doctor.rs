@@ -93,7 +93,7 @@ async fn raise_feeds(shared: &Shared) -> Result<(), Error> {
         let outcomes = shared.store.commit(vec![raising(partition, now)]).await?;
         now = outcomes.first().map_or(now, binding::outcome_time).max(now);
     }
-    shared.fed.notify_waiters();
+    shared.reading.tell();
     Ok(())
 }
 

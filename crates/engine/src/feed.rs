@@ -1,16 +1,14 @@
 //! Events as readers see them: filtered, in order for each execution, from any point on, and waited for.
 
 use crate::place::Place;
+use crate::reading::{Commit, PAGE};
 use crate::roster::Homes;
 use crate::shared::Shared;
 use crate::{Engine, Error};
-use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, Rejection, codec, limits};
-use onward_store::{Batch, Cursor, ErrorKind, Event as Found, Partition, Trim, Version};
+use onward_core::{Event, ExecutionId, Lane, Millis, Namespace, PartitionId, Rejection, Span, codec, limits};
+use onward_store::{Batch, Cursor, ErrorKind, Partition, Trim, Version};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// Commits whose events are read from the store at once.
-const PAGE: usize = 256;
 
 /// Which events a reader wants; what is absent does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,6 +59,7 @@ pub struct Subscription {
     filter: EventFilter,
     place: Place,
     read: VecDeque<Told>,
+    pace: Span,
 }
 
 impl Engine {
@@ -68,7 +67,7 @@ impl Engine {
     #[must_use]
     pub fn subscribe(&self, filter: EventFilter, cursor: Option<String>) -> Subscription {
         let place = cursor.map_or_else(Place::default, |text| Place::parse(&text));
-        Subscription { shared: self.shared.clone(), filter, place, read: VecDeque::new() }
+        Subscription { shared: self.shared.clone(), filter, place, read: VecDeque::new(), pace: Span(0) }
     }
 }
 
@@ -87,16 +86,25 @@ impl Subscription {
         loop {
             // Whoever commits after this line is heard, so nothing can fall between reading and waiting.
             let shared = self.shared.clone();
-            let fed = shared.fed.notified();
-            if let Some(told) = self.next_now().await? {
+            let news = shared.reading.news();
+            if let Some(told) = self.read(true).await? {
                 return Ok(Some(told));
             }
             if self.shared.is_stopping() {
                 return Ok(None);
             }
             let heal = self.shared.clock.sleep(self.shared.options.sweep_every);
-            tokio::select! { biased; () = fed => {}, () = self.shared.stopped() => {}, () = heal => {} }
+            tokio::select! { biased; () = news => {}, () = self.shared.stopped() => {}, () = heal => {} }
+            if self.pace > Span(0) {
+                self.shared.clock.sleep(self.shared.chance.jittered(self.pace)).await;
+            }
         }
+    }
+
+    /// Lets the reader rest for up to so long before it looks at news, so that many readers do not all do so at once, and
+    /// each finds more.
+    pub fn set_pace(&mut self, pace: Span) {
+        self.pace = pace;
     }
 
     /// The next event if there is one already.
@@ -104,19 +112,29 @@ impl Subscription {
     /// # Errors
     /// A failure of the store, or a cursor that the store did not make.
     pub async fn next_now(&mut self) -> Result<Option<Told>, Error> {
+        self.read(false).await
+    }
+
+    /// The next event if there is one already; one who follows shares what others read.
+    async fn read(&mut self, follows: bool) -> Result<Option<Told>, Error> {
         loop {
             if let Some(told) = self.read.pop_front() {
                 return Ok(Some(told));
             }
-            let page = self.shared.store.read_feed(&self.place.cursor, PAGE).await.map_err(refused)?;
-            let end = page.events.is_empty();
+            let (store, reading) = (&*self.shared.store, &self.shared.reading);
+            let page = match follows {
+                true => reading.shared(store, &self.place.cursor).await,
+                false => reading.fresh(store, &self.place.cursor).await,
+            };
+            let page = page.map_err(refused)?;
+            let end = page.commits.is_empty();
             if page.gap {
                 self.read.push_back(Told::Gap);
             }
-            for found in page.events {
-                self.tell(found);
+            for commit in &page.commits {
+                self.tell(commit);
             }
-            self.place.cursor = page.cursor;
+            self.place.cursor = page.cursor.clone();
             if end && self.read.is_empty() {
                 return Ok(None);
             }
@@ -124,26 +142,25 @@ impl Subscription {
     }
 
     /// Takes in what one commit tells, but for what was told of it before.
-    fn tell(&mut self, found: Found) {
-        let events = codec::decode_events(&found.body);
-        let (told, all) = (self.place.told_of(&found), events.len());
+    fn tell(&mut self, Commit { found, events }: &Commit) {
+        let (told, all) = (self.place.told_of(found), events.len());
         if told.is_none() {
             self.read.push_back(Told::Gap);
         }
         let told = told.unwrap_or(0).min(all);
         for (count, event) in (1..).zip(events).skip(told) {
             if count < all {
-                self.place.tell(&found, count);
+                self.place.tell(found, count);
             } else {
                 self.place.pass(found.partition, found.cursor.clone());
             }
             // What a newer version wrote is passed over: this one could not say what it means.
-            if let Some(event) = event.filter(|event| self.filter.lets_through(event)) {
-                self.read.push_back(Told::Event { event, cursor: self.place.text() });
+            if let Some(event) = event.as_ref().filter(|event| self.filter.lets_through(event)) {
+                self.read.push_back(Told::Event { event: event.clone(), cursor: self.place.text() });
             }
         }
         if told == all {
-            self.place.pass(found.partition, found.cursor);
+            self.place.pass(found.partition, found.cursor.clone());
         }
     }
 
@@ -155,18 +172,20 @@ impl Subscription {
 }
 
 /// A cursor that the store did not make is its reader's mistake.
-fn refused(error: onward_store::Error) -> Error {
-    if error.kind() == ErrorKind::Invalid {
-        return Rejection::InvalidArgument { field: "cursor", why: error.to_string() }.into();
+fn refused(error: Error) -> Error {
+    match &error {
+        Error::Store { kind: ErrorKind::Invalid, message } => {
+            Rejection::InvalidArgument { field: "cursor", why: message.clone() }.into()
+        }
+        _ => error,
     }
-    error.into()
 }
 
 /// Removes events that are older than their retention, for as long as this process is the store's home.
 pub(crate) async fn trim(shared: Arc<Shared>) {
     loop {
         let retention = shared.options.event_retention;
-        let pause = onward_core::Span((retention.0 / 8).clamp(limits::TRIM_EVERY_MIN.0, limits::TRIM_EVERY_MAX.0));
+        let pause = Span((retention.0 / 8).clamp(limits::TRIM_EVERY_MIN.0, limits::TRIM_EVERY_MAX.0));
         tokio::select! {
             biased;
             () = shared.stopped() => return,

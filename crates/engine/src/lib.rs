@@ -36,6 +36,7 @@ mod options;
 mod partition;
 mod place;
 mod query;
+mod reading;
 mod ready;
 mod report;
 mod roster;

@@ -241,11 +241,12 @@ impl Partition {
         self.shared.metrics.commands.add(flight.steps.len() as u64);
         hints::count_duties(&self.shared, &flight.steps, &flight.changes);
         hints::learn(&self.shared, self.id, &flight.changes);
-        self.shared.fed.notify_waiters();
         self.notice_paused_lanes(&flight);
         for Step { task, result, .. } in flight.steps {
             reply(&self.shared, task, result);
         }
+        // Behind the answers: many may read along, and nobody's work waits for them.
+        self.shared.reading.tell();
     }
 
     /// A refused claim shows that its lane is paused here. This is noticed in the loop, in the order of commits, so that

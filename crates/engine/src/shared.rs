@@ -7,6 +7,7 @@ use crate::focus::Focus;
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::options::Options;
+use crate::reading::Reading;
 use crate::roster::Homes;
 use crate::task::{Answer, Parcel, Task};
 use crate::timers::Timers;
@@ -47,8 +48,8 @@ pub(crate) struct Shared {
     pub(crate) delivered: Notify,
     /// Told when something is to be removed without waiting for its time.
     pub(crate) housework: Notify,
-    /// Told when there may be new events.
-    pub(crate) fed: Notify,
+    /// Who reads events, told when there may be new ones.
+    pub(crate) reading: Reading,
     /// Who waits for the end of which execution.
     pub(crate) ends: Ends,
 }
@@ -89,7 +90,7 @@ impl Shared {
             stopping: watch::Sender::new(false),
             delivered: Notify::new(),
             housework: Notify::new(),
-            fed: Notify::new(),
+            reading: Reading::default(),
             ends: Ends::default(),
         }
     }

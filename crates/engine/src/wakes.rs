@@ -36,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 }
 
 async fn look(shared: &Shared, mut heard: Heard) {
-    shared.fed.notify_waiters();
+    shared.reading.tell();
     let told = !heard.ready.is_empty();
     for (queue, partitions) in std::mem::take(&mut heard.ready) {
         // A queue that is not known belongs to a class that is not known.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 13] = [
+const EACH: [Scenario; 15] = [
     // First, since a server goes on tidying up after the others.
     Scenario::Idle,
     Scenario::Lifecycle,
@@ -17,6 +17,8 @@ const EACH: [Scenario; 13] = [
     Scenario::Timers,
     Scenario::Recovery,
     Scenario::Processes,
+    Scenario::Remote,
+    Scenario::Crowd,
     Scenario::Leases,
     Scenario::Growth,
     Scenario::Retention,

@@ -28,6 +28,9 @@ pub(crate) enum Error {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] onward_engine::Error),
+    /// A call to a server, or to an engine as a client makes it, failed.
+    #[error(transparent)]
+    Client(#[from] onward::Error),
     /// The rules refused what the benchmark prepared.
     #[error("the rules refused prepared work: {0}")]
     Refused(#[from] Rejection),
@@ -44,13 +47,14 @@ pub(crate) enum Error {
 
 impl Error {
     /// The stable code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &str {
         match self {
             Self::Url(_) => "bench_store",
             Self::Option(_) => "bench_option",
             Self::Void { .. } => "bench_void",
             Self::Store(error) => error.kind().code(),
             Self::Engine(error) => error.code(),
+            Self::Client(error) => error.code(),
             Self::Refused(rejection) => rejection.code(),
             Self::System(_) => ErrorKind::Unavailable.code(),
             Self::Child(_) => "bench_child",
@@ -59,12 +63,13 @@ impl Error {
     }
 
     /// What the caller can do.
-    pub(crate) fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> &str {
         match self {
             Self::Url(_) => "use `sqlite:PATH`, a server, or `memory:` for a scenario that needs one process only",
             Self::Option(_) => "leave the option out, or choose another scenario",
             Self::Void { .. } => "look at the first failure; a full disk or a stopped machine are the usual reasons",
             Self::Engine(error) => error.hint(),
+            Self::Client(error) => error.hint(),
             Self::Store(_) | Self::System(_) => "check the disk and the directory that the store URL names",
             Self::Refused(_) | Self::Child(_) | Self::Broken(_) => "report this with the program's log",
         }

@@ -8,6 +8,7 @@ mod bytes;
 mod capture;
 mod child;
 mod costs;
+mod crowd;
 mod drain;
 mod error;
 mod growth;
@@ -22,11 +23,13 @@ mod measure;
 mod processes;
 mod raw;
 mod recovery;
+mod remote;
 mod report;
 mod requests;
 mod retention;
 mod rows;
 mod seed;
+mod served;
 mod server;
 mod side;
 mod site;
@@ -90,6 +93,10 @@ pub(crate) enum Scenario {
     Recovery,
     /// What three processes on one store do together, beside one.
     Processes,
+    /// The life of an execution over HTTP, beside an engine in the same process.
+    Remote,
+    /// How soon a submit reaches its worker on a server with 2,000 parked calls and 500 streams.
+    Crowd,
     /// What 10,000 held leases cost.
     Leases,
     /// What a million finished and 100,000 waiting executions cost.
@@ -139,6 +146,8 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Timers => timers::measure(site, size).await,
         Scenario::Recovery => recovery::measure(site, size).await,
         Scenario::Processes => processes::measure(site, size).await,
+        Scenario::Remote => remote::measure(site, size).await,
+        Scenario::Crowd => crowd::measure(site, size).await,
         Scenario::Leases => leases::measure(site, size).await,
         Scenario::Growth => growth::measure(site, size).await,
         Scenario::Retention => retention::measure(site, size).await,
@@ -160,6 +169,8 @@ impl Scenario {
             Self::Timers => "timers",
             Self::Recovery => "recovery",
             Self::Processes => "processes",
+            Self::Remote => "remote",
+            Self::Crowd => "crowd",
             Self::Leases => "leases",
             Self::Growth => "growth",
             Self::Retention => "retention",

@@ -72,7 +72,7 @@ impl Site {
                     Place::Server { url: url.as_str().to_owned(), name: server::PREFIX, own: None }
                 }
                 Ok(Address::Http(_)) => {
-                    let why = "a server is measured on a store of its own: name the store, and say --server";
+                    let why = "a server is measured on a store of its own: name that, and choose the scenario remote";
                     return Err(Error::Url(why.to_owned()));
                 }
                 Err(error) => return Err(Error::Url(error.to_string())),
@@ -102,6 +102,14 @@ impl Site {
             Place::Server { name: server::SCHEMA, .. } => 0.9,
             Place::Server { .. } => 0.8,
             Place::Memory | Place::Files(_) => 0.4,
+        }
+    }
+
+    /// How much of the rate of an embedded engine callers over HTTP reach here.
+    pub(crate) fn remote_min(&self) -> f64 {
+        match self.place {
+            Place::Server { name: server::PREFIX, .. } => 0.3,
+            Place::Memory | Place::Files(_) | Place::Server { .. } => 0.6,
         }
     }
 
@@ -148,7 +156,11 @@ impl Site {
     pub(crate) fn lacks(&self, scenario: Scenario) -> Option<&'static str> {
         let is_private = matches!(self.place, Place::Memory);
         match scenario {
-            Scenario::Recovery | Scenario::Growth | Scenario::Processes if is_private => Some(PROCESSES),
+            Scenario::Recovery | Scenario::Growth | Scenario::Processes | Scenario::Remote | Scenario::Crowd
+                if is_private =>
+            {
+                Some(PROCESSES)
+            }
             Scenario::Bytes if is_private || matches!(self.place, Place::Server { own: None, .. }) => Some(WEIGHED),
             _ => None,
         }

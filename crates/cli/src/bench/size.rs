@@ -23,6 +23,10 @@ pub(crate) struct Size {
     pub(crate) backlog: usize,
     /// Samples of a latency in each round.
     pub(crate) samples: usize,
+    /// Calls that wait and streams that follow on a crowded server, and how many of each on a quiet one.
+    pub(crate) parked: usize,
+    pub(crate) streams: usize,
+    pub(crate) few: usize,
     /// Delayed executions, and the span over which they become due.
     pub(crate) timers: usize,
     pub(crate) timers_over: Span,
@@ -63,6 +67,9 @@ const FULL: Size = Size {
     per_call: 1_000,
     backlog: 20_000,
     samples: 400,
+    parked: 2_000,
+    streams: 500,
+    few: 10,
     timers: 10_000,
     timers_over: Span::seconds(10),
     timers_lead: Span::seconds(2),
@@ -93,6 +100,9 @@ const QUICK: Size = Size {
     per_call: 50,
     backlog: 200,
     samples: 10,
+    parked: 40,
+    streams: 10,
+    few: 2,
     timers: 100,
     timers_over: Span(200),
     timers_lead: Span(200),
@@ -137,7 +147,8 @@ impl Size {
 /// Refuses an option that the scenario would ignore, and amounts of nothing.
 fn check(args: &BenchArgs) -> Result<(), Error> {
     use Scenario::{
-        All, Bytes, Costs, Drain, Growth, Idle, Leases, Lifecycle, Processes, Recovery, Retention, Submit, Timers,
+        All, Bytes, Costs, Drain, Growth, Idle, Leases, Lifecycle, Processes, Recovery, Remote, Retention, Submit,
+        Timers,
     };
     let scenario = args.scenario;
     let meant = |option: &str, given: bool, scenarios: &[Scenario]| {
@@ -146,8 +157,12 @@ fn check(args: &BenchArgs) -> Result<(), Error> {
         }
         Ok(())
     };
-    meant("callers", args.callers.is_some(), &[Lifecycle, Submit, Drain, Processes, Leases, Growth, Retention, Bytes])?;
-    let timed = [Lifecycle, Submit, Processes, Leases, Growth, Retention, Timers, Idle];
+    meant(
+        "callers",
+        args.callers.is_some(),
+        &[Lifecycle, Submit, Drain, Processes, Remote, Leases, Growth, Retention, Bytes],
+    )?;
+    let timed = [Lifecycle, Submit, Processes, Remote, Leases, Growth, Retention, Timers, Idle];
     meant("duration", args.duration.is_some(), &timed)?;
     meant("finished", args.finished.is_some(), &[Growth, Bytes])?;
     meant("waiting", args.waiting.is_some(), &[Growth])?;

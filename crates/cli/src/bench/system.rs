@@ -1,14 +1,22 @@
-//! What the operating system says about this process: memory that is only its own, and time on a processor.
+//! What the operating system says about a process: memory that is only its own, and time on a processor.
 
 use super::Error;
 
 /// Ticks of the kernel's process clock in a second; the same on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// What the kernel calls the process that asks.
+const THIS: &str = "self";
+
 /// Memory of this process that no file backs, in MiB.
 pub(crate) fn anonymous_mib() -> Result<f64, Error> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let kib = anonymous_kib(&status).ok_or_else(|| Error::Broken("/proc/self/status has no RssAnon".to_owned()))?;
+    anonymous_mib_of(THIS)
+}
+
+/// The same of another process.
+pub(crate) fn anonymous_mib_of(process: &str) -> Result<f64, Error> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let kib = anonymous_kib(&status).ok_or_else(|| Error::Broken("a process's status has no RssAnon".to_owned()))?;
     Ok(kib / 1024.0)
 }
 
@@ -19,8 +27,13 @@ fn anonymous_kib(status: &str) -> Option<f64> {
 
 /// Time that this process has spent on processors, in seconds.
 pub(crate) fn processor_seconds() -> Result<f64, Error> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let ticks = ticks(&stat).ok_or_else(|| Error::Broken("/proc/self/stat has no times".to_owned()))?;
+    processor_seconds_of(THIS)
+}
+
+/// The same of another process.
+pub(crate) fn processor_seconds_of(process: &str) -> Result<f64, Error> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let ticks = ticks(&stat).ok_or_else(|| Error::Broken("a process's stat has no times".to_owned()))?;
     Ok(ticks / TICKS_PER_SECOND)
 }
 

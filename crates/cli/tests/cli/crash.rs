@@ -12,14 +12,14 @@ const FINISHING_MAX: usize = 20;
 
 /// What was acknowledged, by anybody, ever.
 #[derive(Default)]
-struct Acknowledged {
-    submitted: BTreeSet<String>,
+pub(crate) struct Acknowledged {
+    pub(crate) submitted: BTreeSet<String>,
     claimed: BTreeMap<String, u64>,
-    completed: BTreeSet<String>,
+    pub(crate) completed: BTreeSet<String>,
 }
 
 impl Acknowledged {
-    fn note(&mut self, line: &str) {
+    pub(crate) fn note(&mut self, line: &str) {
         let (what, id) = line.split_once(' ').unwrap();
         match what {
             "submitted" => assert!(self.submitted.insert(id.to_owned()), "{id} was submitted twice"),
@@ -46,9 +46,21 @@ fn fifty_kills_under_load_lose_nothing_and_end_nothing_twice() {
             check(&place, &acknowledged);
         }
     }
-    // Whatever the killed processes held comes back when its lease has run out.
+    let ends = finish(&place, &mut acknowledged);
+    let lost = count(&place, "reclaims > 0");
+    assert!(lost > 0, "no kill met work in progress, so nothing was shown");
+    let (submitted, completed) = (acknowledged.submitted.len(), acknowledged.completed.len());
+    eprintln!(
+        "{ROUNDS} kills: {submitted} submits and {completed} completions were acknowledged, {} ended, {lost} after a lost lease",
+        ends.len()
+    );
+}
+
+/// Runs what is left and checks everything; answers how often each execution ended.
+pub(crate) fn finish(place: &Place, acknowledged: &mut Acknowledged) -> BTreeMap<String, u64> {
+    // Whatever killed processes held comes back when its lease has run out.
     for round in 0.. {
-        let left = count(&place, "state != 'completed'");
+        let left = count(place, "state != 'completed'");
         if left == 0 {
             break;
         }
@@ -59,18 +71,12 @@ fn fifty_kills_under_load_lose_nothing_and_end_nothing_twice() {
         }
         assert_eq!(finish.ends(), 0);
     }
-    let ends = check(&place, &acknowledged);
+    let ends = check(place, acknowledged);
     assert!(ends.values().all(|ends| *ends == 1), "everything has ended exactly once");
-    let lost = count(&place, "reclaims > 0");
-    assert!(lost > 0, "no kill met work in progress, so nothing was shown");
-    let (submitted, completed) = (acknowledged.submitted.len(), acknowledged.completed.len());
-    eprintln!(
-        "{ROUNDS} kills: {submitted} submits and {completed} completions were acknowledged, {} ended, {lost} after a lost lease",
-        ends.len()
-    );
+    ends
 }
 
-fn count(place: &Place, condition: &str) -> i64 {
+pub(crate) fn count(place: &Place, condition: &str) -> i64 {
     let shell = rusqlite::Connection::open(place.db()).unwrap();
     shell.query_row(&format!("SELECT count(*) FROM executions WHERE {condition}"), [], |row| row.get(0)).unwrap()
 }

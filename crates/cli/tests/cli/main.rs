@@ -10,5 +10,6 @@ mod mistakes;
 mod operators;
 mod processes;
 mod program;
+mod server_kills;
 mod serving;
 mod stores;

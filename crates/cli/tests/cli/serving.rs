@@ -8,7 +8,7 @@ const PYTHON: &str = "python3";
 
 impl Place {
     /// Starts a server on a free port; answers it and its address.
-    fn serve(&self, more: &[&str]) -> (Process, String) {
+    pub(crate) fn serve(&self, more: &[&str]) -> (Process, String) {
         let server = self.start(&[&["serve", "--bind", "127.0.0.1:0", "--json"], more].concat());
         let said = server.line().unwrap();
         let said: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -31,7 +31,7 @@ fn repository() -> PathBuf {
 }
 
 /// Sends a signal, as a person or a supervisor does.
-fn signal(server: &Process, signal: &str) {
+pub(crate) fn signal(server: &Process, signal: &str) {
     assert!(Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap().success());
 }
 

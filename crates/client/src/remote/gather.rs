@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Requests under way at the same time. More would be smaller and cost more each.
-const REQUESTS_MAX: usize = 4;
+const REQUESTS_MAX: usize = 2;
 /// The most that one request holds, and the most bytes.
 const ITEMS_MAX: usize = 500;
 const BYTES_MAX: usize = 1024 * 1024;

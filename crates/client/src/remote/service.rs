@@ -1,5 +1,6 @@
 //! Every call of a client as requests to a server.
 
+use super::claims::Claims;
 use super::exchange::{Exchange, Reply, Request};
 use super::gather::Gather;
 use super::reports::{self, Ended, Told};
@@ -7,9 +8,9 @@ use super::submits::{self, Piece};
 use super::{encode, read};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::wire::{
-    Acted, AttemptList, CancelRequest, ClaimAnswer, CountsAnswer, EventPage, FoundPage, HistoryPage, KeyList, LaneInfo,
-    LaneList, LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer,
-    RenewRequest, RescheduleRequest, TagsRequest,
+    Acted, AttemptList, CancelRequest, CountsAnswer, EventPage, FoundPage, HistoryPage, KeyList, LaneInfo, LaneList,
+    LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer, RenewRequest,
+    RescheduleRequest, TagsRequest,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::BoxFuture;
@@ -36,6 +37,7 @@ pub(crate) struct Remote {
     exchange: Arc<Exchange>,
     submits: Gather<Piece>,
     reports: Gather<Ended>,
+    claims: Claims,
 }
 
 impl Service<Call> for Remote {
@@ -59,7 +61,8 @@ impl Service<Call> for Remote {
 impl Remote {
     pub(super) fn new(exchange: Arc<Exchange>) -> Self {
         let (submits, reports) = (submits::gather(exchange.clone()), reports::gather(exchange.clone()));
-        Self { exchange, submits, reports }
+        let claims = Claims::new(exchange.clone());
+        Self { exchange, submits, reports, claims }
     }
 
     async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
@@ -70,7 +73,7 @@ impl Remote {
                 self.submits.call(Piece { namespace, work }).await?.into()
             }
             Ask::SubmitMany(many) => self.submit_many(of, many).await?.into(),
-            Ask::Claim { wants, wait } => self.claim(of, wants, wait).await?.into(),
+            Ask::Claim { wants, wait } => self.claims.call(namespace, wants, wait).await?.into(),
             Ask::Renew { leases, ttl } => self.renew(of, leases, ttl).await?.into(),
             Ask::Report { reports, claim } => self.report(namespace, reports, claim).await?.into(),
             Ask::Progress { lease, percent, message } => {
@@ -173,14 +176,6 @@ impl Remote {
             answers.extend(submits::send(&self.exchange, of, some).await?);
         }
         Ok(answers)
-    }
-
-    async fn claim(&self, of: &Namespace, wants: Wants, wait: Span) -> Result<Vec<onward_core::Claimed>> {
-        let body = encode::claim(wants, wait);
-        // A repeat would take more; whoever waits for work asks again.
-        let request = Request::post(of, "/v1/work/claim", &body)?.waiting(wait).once();
-        let answer: ClaimAnswer = self.exchange.ask(request).await?;
-        answer.executions.into_iter().map(read::claimed).collect()
     }
 
     async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<onward_core::Renewed>>> {

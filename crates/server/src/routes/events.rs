@@ -25,6 +25,9 @@ const PAGE: usize = 100;
 const SILENCE: Duration = Duration::from_secs(15);
 /// How often it is asked whether the key of a stream's reader is still good.
 const KEY_LOOKED_AT: Span = Span::seconds(2);
+/// Streams that may be told within a millisecond, and the longest that a stream gathers.
+const STREAMS_PER_MILLI: u64 = 16;
+const PACE_MAX: Span = Span(100);
 /// How long a stream rests after the store could not be read.
 const REST: Span = Span::seconds(1);
 
@@ -123,6 +126,7 @@ impl Telling {
             if let Some(told) = self.first.take().filter(|told| !is_hidden(told, &self.caller)) {
                 return Some(told);
             }
+            self.events.set_pace(pace(app.metrics.streams.get()));
             let told = tokio::select! {
                 biased;
                 () = app.drained() => return None,
@@ -146,6 +150,11 @@ impl Telling {
         let engine = self.app.engine();
         engine.key(id).await.map_or(true, |key| key.is_some_and(|key| key.is_good(engine.now())))
     }
+}
+
+/// The more streams are open, the longer each gathers before it tells: work is not to wait until all of them are told.
+fn pace(streams: i64) -> Span {
+    Span(u64::try_from(streams).unwrap_or(0) / STREAMS_PER_MILLI).min(PACE_MAX)
 }
 
 fn message(told: &Told) -> sse::Event {

@@ -1,0 +1,150 @@
+//! Claims of one moment by the same worker, sent together; what comes is shared out, and who got nothing goes on waiting.
+
+use super::exchange::{Exchange, Request};
+use super::{encode, read, reports};
+use crate::wire::ClaimAnswer;
+use crate::{Error, Result};
+use futures_util::future::join_all;
+use onward_core::{Claimed, CommandId, Namespace, Span, limits};
+use onward_engine::{End, LeaseReport, Wants};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Sends claims to a server.
+#[derive(Debug, Clone)]
+pub(super) struct Claims(mpsc::UnboundedSender<Waiting>);
+
+/// Somebody who wants work.
+#[derive(Debug)]
+struct Waiting {
+    namespace: Namespace,
+    wants: Wants,
+    wait: Span,
+    tell: oneshot::Sender<Result<Vec<Claimed>>>,
+}
+
+impl Waiting {
+    /// Whether both can share a request. One that asks for nothing is left to the server, which refuses it.
+    fn goes_with(&self, other: &Self) -> bool {
+        let wants = &other.wants;
+        self.wants.max > 0
+            && wants.max > 0
+            && self.wait == other.wait
+            && self.namespace == other.namespace
+            && Wants { max: wants.max, ..self.wants.clone() } == *wants
+    }
+}
+
+impl Claims {
+    pub(super) fn new(exchange: Arc<Exchange>) -> Self {
+        let (sender, waiting) = mpsc::unbounded_channel();
+        tokio::spawn(run(exchange, waiting));
+        Self(sender)
+    }
+
+    /// Claims work, and waits for the first if there is none.
+    pub(super) async fn call(&self, namespace: Namespace, wants: Wants, wait: Span) -> Result<Vec<Claimed>> {
+        let (tell, told) = oneshot::channel();
+        let gone = || Error::from(onward_engine::Error::ShuttingDown);
+        self.0.send(Waiting { namespace, wants, wait, tell }).map_err(|_| gone())?;
+        told.await.map_err(|_| gone())?
+    }
+}
+
+async fn run(exchange: Arc<Exchange>, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
+    while let Some(first) = waiting.recv().await {
+        let mut all = vec![first];
+        // Whoever an answer has just woken may want something too; it is next in line to run.
+        tokio::task::yield_now().await;
+        while let Ok(more) = waiting.try_recv() {
+            all.push(more);
+        }
+        while let Some(first) = all.first() {
+            let mut room = limits::CALL_ITEMS_MAX.saturating_sub(first.wants.max);
+            let mut fits = |other: &Waiting| {
+                let fits = other.goes_with(first) && other.wants.max <= room;
+                room -= if fits { other.wants.max } else { 0 };
+                fits
+            };
+            let goes: Vec<bool> = all.iter().enumerate().map(|(at, other)| at == 0 || fits(other)).collect();
+            let mut goes = goes.into_iter();
+            let (group, rest) = all.into_iter().partition(|_| goes.next().unwrap_or(false));
+            all = rest;
+            tokio::spawn(together(exchange.clone(), group));
+        }
+    }
+}
+
+/// Asks until everybody of the group has something, or the time is up.
+async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
+    let began = exchange.now();
+    while let Some(first) = group.first() {
+        let wait = first.wait - (exchange.now() - began);
+        let wants = Wants { max: group.iter().map(|one| one.wants.max).sum(), ..first.wants.clone() };
+        let namespace = first.namespace.clone();
+        let answer = tokio::select! {
+            biased;
+            answer = ask(&exchange, &namespace, wants, wait) => answer,
+            // A request that is dropped closes its connection, so that the server gives nothing out for it.
+            _ = join_all(group.iter_mut().map(|one| one.tell.closed())) => return,
+        };
+        let claimed = match answer {
+            Ok(claimed) => claimed,
+            Err(error) => return group.into_iter().for_each(|one| tell(one, Err(error.clone())).clear()),
+        };
+        let over = claimed.is_empty() || wait == Span(0);
+        let (without, unwanted) = share_out(group, claimed);
+        give_back(&exchange, &namespace, unwanted).await;
+        group = without;
+        if over {
+            group.drain(..).for_each(|one| tell(one, Ok(Vec::new())).clear());
+        }
+    }
+}
+
+async fn ask(exchange: &Exchange, namespace: &Namespace, wants: Wants, wait: Span) -> Result<Vec<Claimed>> {
+    let body = encode::claim(wants, wait);
+    // A repeat would take more; whoever waits for work asks again.
+    let request = Request::post(namespace, "/v1/work/claim", &body)?.waiting(wait).once();
+    let answer: ClaimAnswer = exchange.ask(request).await?;
+    answer.executions.into_iter().map(read::claimed).collect()
+}
+
+/// Gives each as much as it wants, in order; the answer is who got nothing, and what nobody wants any more.
+fn share_out(group: Vec<Waiting>, mut claimed: Vec<Claimed>) -> (Vec<Waiting>, Vec<Claimed>) {
+    let mut without = Vec::new();
+    for one in group {
+        if claimed.is_empty() {
+            without.push(one);
+            continue;
+        }
+        let rest = claimed.split_off(one.wants.max.min(claimed.len()));
+        let mut unheard = tell(one, Ok(claimed));
+        unheard.extend(rest);
+        claimed = unheard;
+    }
+    (without, claimed)
+}
+
+/// Answers one; what it does not hear comes back.
+fn tell(one: Waiting, answer: Result<Vec<Claimed>>) -> Vec<Claimed> {
+    match one.tell.send(answer) {
+        Err(Ok(unheard)) => unheard,
+        Ok(()) | Err(Err(_)) => Vec::new(),
+    }
+}
+
+/// Returns work whose caller has gone away meanwhile.
+async fn give_back(exchange: &Exchange, namespace: &Namespace, unwanted: Vec<Claimed>) {
+    if unwanted.is_empty() {
+        return;
+    }
+    let report = |claimed: Claimed| {
+        let command = CommandId(exchange.chance.id());
+        LeaseReport { command, fence: claimed.fence, end: End::GiveBack }
+    };
+    let reports = unwanted.into_iter().map(report).collect();
+    if let Err(error) = reports::send(exchange, namespace, reports, None).await {
+        tracing::debug!(%error, "work that nobody wants any more could not be given back; its lease will run out");
+    }
+}
