@@ -8,7 +8,7 @@ const PYTHON: &str = "python3";
 
 impl Place {
     /// Starts a server on a free port; answers it and its address.
-    fn serve(&self, more: &[&str]) -> (Process, String) {
+    pub(crate) fn serve(&self, more: &[&str]) -> (Process, String) {
         let server = self.start(&[&["serve", "--bind", "127.0.0.1:0", "--json"], more].concat());
         let said = server.line().unwrap();
         let said: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -16,7 +16,7 @@ impl Place {
     }
 
     /// Runs a script of the shell; answers what it printed.
-    fn shell(&self, url: &str, script: &str) -> String {
+    pub(crate) fn shell(&self, url: &str, script: &str) -> String {
         let mut shell = Command::new("sh");
         shell.args(["-eu", "-c", script]).env("URL", url).current_dir(self.path(""));
         let ran = shell.output().unwrap();
