@@ -9,9 +9,9 @@ mod tools;
 
 use crate::bench::BenchArgs;
 use crate::examples::{
-    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES,
-    EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES,
-    RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
+    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, CONFIG_EXAMPLES, DEMO_EXAMPLES,
+    DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES,
+    RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
@@ -21,7 +21,7 @@ use onward::Address;
 pub(crate) use operate::{
     BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
 };
-pub(crate) use serve::{KeyArgs, KeyCommand, KeyCreateArgs, ServeArgs};
+pub(crate) use serve::{ConfigArgs, ConfigCommand, KeyArgs, KeyCommand, KeyCreateArgs, ServeArgs};
 pub(crate) use submit::SubmitArgs;
 pub(crate) use tools::{ChurnArgs, CompletionsArgs, DoctorArgs, WorkerArgs};
 
@@ -64,6 +64,10 @@ impl Cli {
             let both = "a store and a server were named; work is either here or there";
             return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, both));
         }
+        if server_typed && !cli.command.is_served() {
+            let unserved = "--server: this command works on a store itself, not through a server";
+            return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, unserved));
+        }
         // What is typed counts more than what is in the environment.
         if let Some(server) = cli.server.take().filter(|_| !store_typed && cli.command.is_served()) {
             if !matches!(server.parse(), Ok(Address::Http(_))) {
@@ -79,7 +83,7 @@ impl Cli {
 impl Command {
     /// Whether a server can do it; a server in the environment is not meant for the others.
     fn is_served(&self) -> bool {
-        !matches!(self, Self::Demo | Self::Serve(_) | Self::Bench(_) | Self::Completions(_))
+        !matches!(self, Self::Demo | Self::Serve(_) | Self::Config(_) | Self::Bench(_) | Self::Completions(_))
     }
 }
 
@@ -141,6 +145,9 @@ pub(crate) enum Command {
     /// Serve programs in any language over HTTP.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// Look at the settings of a server before it is started.
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(ConfigArgs),
     /// Issue, list and revoke the keys of a server's callers.
     #[command(after_help = KEY_EXAMPLES)]
     Key(KeyArgs),

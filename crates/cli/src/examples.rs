@@ -100,7 +100,16 @@ pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   onward serve
   onward serve --store postgres://localhost/mydb
-  onward serve --bind 0.0.0.0:8700 --require-keys --tls-certificate cert.pem --tls-key key.pem";
+  onward serve --bind 0.0.0.0:8700 --require-keys --tls-certificate cert.pem --tls-key key.pem
+  onward serve --config onward.toml --log-format json";
+
+pub(crate) const CONFIG_EXAMPLES: &str = "\
+Exit code 2 and one sentence when a setting is wrong.
+
+Examples:
+  onward config example > onward.toml
+  onward config check --config onward.toml
+  onward --json config check --config onward.toml --bind 0.0.0.0:8700 --require-keys";
 
 pub(crate) const KEY_EXAMPLES: &str = "\
 Examples:

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod bulk;
 mod churn;
+mod config;
 mod demo;
 mod doctor;
 mod events;
@@ -19,6 +20,7 @@ mod output;
 mod problem;
 mod progress;
 mod serve;
+mod settings;
 mod shape;
 mod submit;
 mod time;
@@ -54,7 +56,10 @@ fn main() -> ExitCode {
             return Problem::usage(&error).report(json);
         }
     };
-    output::log(cli.verbose, matches!(cli.command, Command::Serve(_)));
+    // A server logs as its settings say, which are read first.
+    if !matches!(cli.command, Command::Serve(_)) {
+        output::log(cli.verbose);
+    }
     let json = cli.json;
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -70,7 +75,7 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<Exit, Problem> {
-    let Cli { store, store_typed, json, command, .. } = cli;
+    let Cli { store, store_typed, json, verbose, command, .. } = cli;
     match command {
         Command::Demo => demo::run(store_typed.then_some(store.as_str()), json).await,
         Command::Submit(args) => submit::run(args, &store, json).await,
@@ -92,7 +97,8 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Doctor(args) => doctor::run(&args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
-        Command::Serve(args) => serve::run(args, &store, json).await,
+        Command::Serve(args) => serve::run(args, store_typed.then_some(store), verbose, json).await,
+        Command::Config(args) => config::run(args, store_typed.then_some(store), verbose, json),
         Command::Key(args) => key::run(args, &store, json).await,
         Command::Bench(args) => {
             let met = bench::run(args, &store, json).await?;

@@ -1,5 +1,6 @@
 //! How things are printed: to a pipe that may be closed, in colour where a person looks, and logs on request.
 
+use crate::settings::LogFormat;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,15 +43,22 @@ pub(crate) fn in_colour() -> bool {
     std::io::stdout().is_terminal() && !refused
 }
 
-/// Logs to standard error as verbosely as asked; a server tells of trouble unasked.
-pub(crate) fn log(verbose: u8, is_server: bool) {
+/// Logs to standard error as verbosely as asked.
+pub(crate) fn log(verbose: u8) {
     let level = match verbose {
-        0 if is_server => "warn",
         0 => return,
         1 => "info",
         2 => "debug",
         _ => "trace",
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level));
-    builder.with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal()).init();
+    log_as(level, LogFormat::Text);
+}
+
+/// Logs to standard error what a filter lets through, for people or for programs.
+pub(crate) fn log_as(filter: &str, format: LogFormat) {
+    let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
 }

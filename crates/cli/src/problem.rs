@@ -1,9 +1,11 @@
 //! What a command can end with instead of its answer: a code, a sentence, a hint, and the exit code.
 
+use crate::settings::{Mistake, Place};
 use crate::{bench, output};
 use onward::Rejection;
 use onward::engine::Error as EngineError;
 use onward_server::StartError;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 /// How a command ends, for scripts.
@@ -51,6 +53,10 @@ pub(crate) enum Problem {
     #[error("{0}")]
     DemoBroken(String),
     #[error(transparent)]
+    Setting(#[from] Mistake),
+    #[error("{place}: {bind} can be reached from elsewhere, so require_keys must be true")]
+    Reachable { place: Place, bind: SocketAddr },
+    #[error(transparent)]
     Start(StartError),
     #[error("{what}: {why}")]
     System { what: &'static str, why: String },
@@ -87,7 +93,8 @@ impl Problem {
             Self::StoreMissing(_) => "store_missing",
             Self::NeedsStore | Self::Start(StartError::NoEngine) => "needs_store",
             Self::DemoBroken(_) => "demo_broken",
-            Self::Start(StartError::Open(_)) => "keys_required",
+            Self::Setting(mistake) => mistake.code(),
+            Self::Reachable { .. } | Self::Start(StartError::Open(_)) => "keys_required",
             Self::Start(StartError::Bind(..)) => "address_unusable",
             Self::Start(StartError::Tls(_)) => "certificate_unusable",
             Self::System { .. } => "system",
@@ -112,7 +119,10 @@ impl Problem {
                 "run it where the store is, with --store instead of --server"
             }
             Self::DemoBroken(_) => "report this with the output",
-            Self::Start(StartError::Open(_)) => "add --require-keys, and make a key with `onward key create`",
+            Self::Setting(mistake) => mistake.hint(),
+            Self::Reachable { .. } | Self::Start(StartError::Open(_)) => {
+                "add --require-keys, and make a key with `onward key create`"
+            }
             Self::Start(StartError::Bind(..)) => "choose another address with --bind, or stop what uses this one",
             Self::Start(StartError::Tls(_)) => "check that both files are PEM and belong together",
             Self::System { .. } => "check the limits of this user and the disk",

@@ -2,44 +2,43 @@
 
 use crate::args::ServeArgs;
 use crate::problem::{Exit, Problem};
-use crate::submit::span;
+use crate::settings::{LogFormat, Settings};
 use crate::{open, output};
 use onward::{Address, Client, Namespace};
-use onward_server::{Limits, Options, Server, Tls};
+use onward_server::Server;
 use tokio::signal::unix::{SignalKind, signal};
 
-pub(crate) async fn run(args: ServeArgs, store: &str, json: bool) -> Result<Exit, Problem> {
-    let wait = span("--longest-wait", Some(&args.longest_wait))?.unwrap_or_default();
-    let options = Options {
-        bind: args.bind,
-        require_keys: args.require_keys,
-        tls: args.tls_certificate.zip(args.tls_key).map(|(certificate, key)| Tls { certificate, key }),
-        cors: args.cors,
-        grace: span("--grace", Some(&args.grace))?.unwrap_or_default(),
-        limits: Limits { wait, ..Limits::default() },
-    };
-    let scheme = if options.tls.is_some() { "https" } else { "http" };
-    let client = open::any(store, Namespace::default()).await?;
-    let served = serve(client.clone(), options, scheme, store, json).await;
+/// Told when callers need no keys.
+const UNLOCKED: &str = "Every program on this machine may call it. Keys are required with --require-keys.";
+
+pub(crate) async fn run(args: ServeArgs, store: Option<String>, verbose: u8, json: bool) -> Result<Exit, Problem> {
+    let settings = Settings::read(&args.settings.given(store, verbose)?)?;
+    output::log_as(&settings.log, settings.log_format);
+    let client = open::any(&settings.store, Namespace::default()).await?;
+    let served = serve(client.clone(), settings, json).await;
     client.shutdown().await?;
     served.map(|()| Exit::Success)
 }
 
-async fn serve(client: Client, options: Options, scheme: &str, store: &str, json: bool) -> Result<(), Problem> {
+async fn serve(client: Client, settings: Settings, json: bool) -> Result<(), Problem> {
     // Both are heard from before the door opens, so that no signal is lost.
     let listen = |kind| signal(kind).map_err(|error| Problem::system("signals cannot be received", &error));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    let open = !options.require_keys;
+    let Settings { store, options, log_format, .. } = settings;
+    let (scheme, is_open) = (if options.tls.is_some() { "https" } else { "http" }, !options.require_keys);
     let server = Server::bind(client, options).await.map_err(Problem::Start)?;
     let url = format!("{scheme}://{}", server.address());
     let ready = if json {
-        serde_json::json!({ "url": url, "store": shown(store) }).to_string()
+        serde_json::json!({ "url": url, "store": shown(&store) }).to_string()
     } else {
-        format!("onward serves {} at {url} (see {url}/docs)", shown(store))
+        format!("onward serves {} at {url} (see {url}/docs)", shown(&store))
     };
     output::print(&ready);
-    if open {
-        output::print_error("Every program on this machine may call it. Keys are required with --require-keys.");
+    match log_format {
+        LogFormat::Text if is_open => output::print_error(UNLOCKED),
+        // Whoever reads objects from standard error shall meet nothing else there.
+        LogFormat::Json if is_open => tracing::warn!("{UNLOCKED}"),
+        _ => {}
     }
     let stop = async {
         tokio::select! {

@@ -1,5 +1,7 @@
 //! What can be chosen when a server is started.
 
+use crate::StartError;
+use crate::tls::Certificates;
 use onward_core::Span;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -28,6 +30,16 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Its private key, in PEM.
     pub key: PathBuf,
+}
+
+impl Tls {
+    /// Whether a server could use both files as they are now.
+    ///
+    /// # Errors
+    /// When one cannot be read, or they do not belong together.
+    pub fn check(&self) -> Result<(), StartError> {
+        Certificates::load(self).map(drop).map_err(StartError::Tls)
+    }
 }
 
 /// What callers may use up.

@@ -1,33 +1,27 @@
-//! What can be typed to serve, and about keys.
+//! What can be typed to serve, about settings, and about keys.
 
+use crate::settings::Typed;
 use clap::{Args, Subcommand};
 use onward_core::record::Role;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen. Anything but this machine needs --require-keys.
-    #[arg(long, env = "ONWARD_BIND", value_name = "ADDRESS", default_value = "127.0.0.1:8700")]
-    pub(crate) bind: SocketAddr,
-    /// Serve only callers with a key; make one with `onward key create`.
-    #[arg(long, env = "ONWARD_REQUIRE_KEYS")]
-    pub(crate) require_keys: bool,
-    /// The certificate of an encrypted server, in PEM; read again when it changes.
-    #[arg(long, env = "ONWARD_TLS_CERTIFICATE", value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_certificate: Option<PathBuf>,
-    /// The certificate's private key, in PEM.
-    #[arg(long, env = "ONWARD_TLS_KEY", value_name = "FILE", requires = "tls_certificate")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Let web pages of this origin call, as in https://tools.example.com; may be given several times.
-    #[arg(long, env = "ONWARD_CORS", value_name = "ORIGIN", value_delimiter = ',')]
-    pub(crate) cors: Vec<String>,
-    /// The longest that a call may wait for work, results or events.
-    #[arg(long, env = "ONWARD_LONGEST_WAIT", value_name = "PAUSE", default_value = "60s")]
-    pub(crate) longest_wait: String,
-    /// How long calls that run may take to end after SIGTERM or ctrl-c.
-    #[arg(long, env = "ONWARD_GRACE", value_name = "PAUSE", default_value = "30s")]
-    pub(crate) grace: String,
+    #[command(flatten)]
+    pub(crate) settings: Typed,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Read what `onward serve` would, and show each setting and where it came from; no store is opened.
+    Check(ServeArgs),
+    /// Print a file with every setting, each with what it means.
+    Example,
 }
 
 #[derive(Debug, Args)]

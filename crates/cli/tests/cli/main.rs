@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error panics")]
 
 mod commands;
+mod config;
 mod crash;
 mod demo;
 mod doctor;

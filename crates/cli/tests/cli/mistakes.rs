@@ -45,6 +45,8 @@ const BEFORE: &[(&[&str], &str, i32)] = &[
     (&["submit", "k", "--store", "sqlite:."], "store_unsuitable", 5),
     (&["get", "x-0192f0c8-0000-7000-8000-000000000001-17"], "store_missing", 5),
     (&["ls"], "store_missing", 5),
+    (&["serve", "--server", "http://localhost:1"], "usage", 2),
+    (&["config", "check", "--server", "http://localhost:1"], "usage", 2),
     (&["demo", "--store", "memory:"], "bench_store", 2),
     (&["--store", "memory:", "demo"], "bench_store", 2),
 ];

@@ -16,7 +16,7 @@ impl Place {
     }
 
     /// Runs a script of the shell; answers what it printed.
-    fn shell(&self, url: &str, script: &str) -> String {
+    pub(crate) fn shell(&self, url: &str, script: &str) -> String {
         let mut shell = Command::new("sh");
         shell.args(["-eu", "-c", script]).env("URL", url).current_dir(self.path(""));
         let ran = shell.output().unwrap();

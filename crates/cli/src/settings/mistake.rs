@@ -1,0 +1,49 @@
+//! What can be wrong with the settings of a server, in one sentence that names the place.
+
+use super::place::Place;
+
+/// What is wrong with the settings of a server.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Mistake {
+    #[error("{place}: {path} cannot be read: {why}")]
+    Unreadable { place: Place, path: String, why: String },
+    #[error("{path}, line {line}: this is not TOML: {why}")]
+    Malformed { path: String, line: usize, why: String },
+    #[error("{path}, line {line}: there is no setting {name:?}{}", or_nearest(.nearest))]
+    Unknown { path: String, line: usize, name: String, nearest: Option<&'static str> },
+    #[error("{place}: {found} is not {allowed}")]
+    Value { place: Place, found: String, allowed: String },
+    #[error("{place}: {error}")]
+    Store { place: Place, error: onward::Error },
+    #[error("{place}: {why}")]
+    Clash { place: Place, why: String },
+}
+
+impl Mistake {
+    /// The stable code.
+    pub(crate) fn code(&self) -> &str {
+        match self {
+            Self::Unreadable { .. } => "config_unreadable",
+            Self::Malformed { .. } => "config_malformed",
+            Self::Unknown { .. } => "unknown_setting",
+            Self::Value { .. } => "invalid_setting",
+            Self::Store { error, .. } => error.code(),
+            Self::Clash { .. } => "settings_clash",
+        }
+    }
+
+    pub(crate) fn hint(&self) -> &str {
+        match self {
+            Self::Unreadable { .. } => "check the path and who may read the file",
+            Self::Malformed { .. } => "write one setting in each line, as in bind = \"127.0.0.1:8700\"",
+            Self::Unknown { .. } => "`onward config example` prints a file with every setting",
+            Self::Value { .. } => "`onward config example` shows how each setting is written",
+            Self::Store { error, .. } => error.hint(),
+            Self::Clash { .. } => "change one of the two; each may be typed, in the environment or in the file",
+        }
+    }
+}
+
+fn or_nearest(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}

@@ -1,0 +1,286 @@
+//! Every setting of a server: its names, what it is unless chosen, and what it means.
+//!
+//! The flags, the variables, the file, the example and the documentation all follow from here.
+
+use super::amount::{GIB, KIB, MIB, Number, Pause, Size};
+use super::kind::{Listen, Origins, Path, Switch};
+use super::log::{Filter, Format};
+use super::setting::{About, Setting, Shape};
+use super::store::Store;
+use onward::Span;
+
+/// All settings, in the order in which they are shown.
+pub(crate) const ALL: [&About; 17] = [
+    &STORE.about,
+    &BIND.about,
+    &REQUIRE_KEYS.about,
+    &TLS_CERTIFICATE.about,
+    &TLS_KEY.about,
+    &CORS.about,
+    &LONGEST_WAIT.about,
+    &GRACE.about,
+    &LOG.about,
+    &LOG_FORMAT.about,
+    &CONNECTIONS.about,
+    &BODY_BYTES.about,
+    &BATCH_BYTES.about,
+    &INFLIGHT_BYTES.about,
+    &BODY_TIME.about,
+    &HEADER_TIME.about,
+    &HEADER_BYTES.about,
+];
+
+pub(crate) const STORE: Setting<Store> = Setting {
+    about: About {
+        name: "store",
+        variable: "ONWARD_STORE",
+        flag: "store",
+        stands_for: "ADDRESS",
+        shape: Shape::Value,
+        default: "sqlite:onward.db",
+        example: "\"sqlite:onward.db\"",
+        meaning: "Where the work is kept: sqlite:PATH, postgres://…, valkey://… (or redis://…), or memory: for what ends with the server.",
+        is_rare: false,
+    },
+    kind: Store,
+};
+
+pub(crate) const BIND: Setting<Listen> = Setting {
+    about: About {
+        name: "bind",
+        variable: "ONWARD_BIND",
+        flag: "bind",
+        stands_for: "ADDRESS",
+        shape: Shape::Value,
+        default: "127.0.0.1:8700",
+        example: "\"127.0.0.1:8700\"",
+        meaning: "Where to listen. Anything but this machine needs require_keys.",
+        is_rare: false,
+    },
+    kind: Listen,
+};
+
+pub(crate) const REQUIRE_KEYS: Setting<Switch> = Setting {
+    about: About {
+        name: "require_keys",
+        variable: "ONWARD_REQUIRE_KEYS",
+        flag: "require-keys",
+        stands_for: "true or false",
+        shape: Shape::Switch,
+        default: "false",
+        example: "true",
+        meaning: "Serve only callers with a key; make one with `onward key create`.",
+        is_rare: false,
+    },
+    kind: Switch,
+};
+
+pub(crate) const TLS_CERTIFICATE: Setting<Path> = Setting {
+    about: About {
+        name: "tls_certificate",
+        variable: "ONWARD_TLS_CERTIFICATE",
+        flag: "tls-certificate",
+        stands_for: "FILE",
+        shape: Shape::Value,
+        default: "",
+        example: "\"cert.pem\"",
+        meaning: "The certificate of an encrypted server, in PEM; read again when it changes.",
+        is_rare: false,
+    },
+    kind: Path,
+};
+
+pub(crate) const TLS_KEY: Setting<Path> = Setting {
+    about: About {
+        name: "tls_key",
+        variable: "ONWARD_TLS_KEY",
+        flag: "tls-key",
+        stands_for: "FILE",
+        shape: Shape::Value,
+        default: "",
+        example: "\"key.pem\"",
+        meaning: "The certificate's private key, in PEM.",
+        is_rare: false,
+    },
+    kind: Path,
+};
+
+pub(crate) const CORS: Setting<Origins> = Setting {
+    about: About {
+        name: "cors",
+        variable: "ONWARD_CORS",
+        flag: "cors",
+        stands_for: "ORIGIN",
+        shape: Shape::List,
+        default: "",
+        example: "[\"https://tools.example.com\"]",
+        meaning: "Origins whose web pages may call; typed several times, or with commas between them.",
+        is_rare: false,
+    },
+    kind: Origins,
+};
+
+pub(crate) const LONGEST_WAIT: Setting<Pause> = Setting {
+    about: About {
+        name: "longest_wait",
+        variable: "ONWARD_LONGEST_WAIT",
+        flag: "longest-wait",
+        stands_for: "PAUSE",
+        shape: Shape::Value,
+        default: "1m",
+        example: "\"1m\"",
+        meaning: "The longest that a call may wait for work, results or events.",
+        is_rare: false,
+    },
+    kind: Pause { min: Span(0), max: Span::hours(1) },
+};
+
+pub(crate) const GRACE: Setting<Pause> = Setting {
+    about: About {
+        name: "grace",
+        variable: "ONWARD_GRACE",
+        flag: "grace",
+        stands_for: "PAUSE",
+        shape: Shape::Value,
+        default: "30s",
+        example: "\"30s\"",
+        meaning: "How long calls that run may take to end after SIGTERM or ctrl-c.",
+        is_rare: false,
+    },
+    kind: Pause { min: Span(0), max: Span::hours(1) },
+};
+
+pub(crate) const LOG: Setting<Filter> = Setting {
+    about: About {
+        name: "log",
+        variable: "ONWARD_LOG",
+        flag: "log",
+        stands_for: "FILTER",
+        shape: Shape::Value,
+        default: "warn",
+        example: "\"info\"",
+        meaning: "What is logged to standard error: error, warn, info, debug, trace or off, also per part as in info,onward_engine=debug.",
+        is_rare: false,
+    },
+    kind: Filter,
+};
+
+pub(crate) const LOG_FORMAT: Setting<Format> = Setting {
+    about: About {
+        name: "log_format",
+        variable: "ONWARD_LOG_FORMAT",
+        flag: "log-format",
+        stands_for: "FORMAT",
+        shape: Shape::Value,
+        default: "text",
+        example: "\"json\"",
+        meaning: "How it is logged: text, or json with one object in each line.",
+        is_rare: false,
+    },
+    kind: Format,
+};
+
+pub(crate) const CONNECTIONS: Setting<Number> = Setting {
+    about: About {
+        name: "connections",
+        variable: "ONWARD_CONNECTIONS",
+        flag: "connections",
+        stands_for: "NUMBER",
+        shape: Shape::Value,
+        default: "10000",
+        example: "10000",
+        meaning: "The most connections; further ones wait to be let in.",
+        is_rare: true,
+    },
+    kind: Number { min: 1, max: 1_000_000 },
+};
+
+pub(crate) const BODY_BYTES: Setting<Size> = Setting {
+    about: About {
+        name: "body_bytes",
+        variable: "ONWARD_BODY_BYTES",
+        flag: "body-bytes",
+        stands_for: "SIZE",
+        shape: Shape::Value,
+        default: "1 MiB",
+        example: "\"1 MiB\"",
+        meaning: "The largest body of a call about one execution.",
+        is_rare: true,
+    },
+    kind: Size { min: KIB, max: GIB },
+};
+
+pub(crate) const BATCH_BYTES: Setting<Size> = Setting {
+    about: About {
+        name: "batch_bytes",
+        variable: "ONWARD_BATCH_BYTES",
+        flag: "batch-bytes",
+        stands_for: "SIZE",
+        shape: Shape::Value,
+        default: "8 MiB",
+        example: "\"8 MiB\"",
+        meaning: "The largest body of a call about many.",
+        is_rare: true,
+    },
+    kind: Size { min: KIB, max: GIB },
+};
+
+pub(crate) const INFLIGHT_BYTES: Setting<Size> = Setting {
+    about: About {
+        name: "inflight_bytes",
+        variable: "ONWARD_INFLIGHT_BYTES",
+        flag: "inflight-bytes",
+        stands_for: "SIZE",
+        shape: Shape::Value,
+        default: "64 MiB",
+        example: "\"64 MiB\"",
+        meaning: "The most bytes of bodies in memory at once; at least body_bytes and batch_bytes.",
+        is_rare: true,
+    },
+    kind: Size { min: KIB, max: 1024 * GIB },
+};
+
+pub(crate) const BODY_TIME: Setting<Pause> = Setting {
+    about: About {
+        name: "body_time",
+        variable: "ONWARD_BODY_TIME",
+        flag: "body-time",
+        stands_for: "PAUSE",
+        shape: Shape::Value,
+        default: "30s",
+        example: "\"30s\"",
+        meaning: "How long a body may take to arrive.",
+        is_rare: true,
+    },
+    kind: Pause { min: Span::seconds(1), max: Span::hours(1) },
+};
+
+pub(crate) const HEADER_TIME: Setting<Pause> = Setting {
+    about: About {
+        name: "header_time",
+        variable: "ONWARD_HEADER_TIME",
+        flag: "header-time",
+        stands_for: "PAUSE",
+        shape: Shape::Value,
+        default: "1m",
+        example: "\"1m\"",
+        meaning: "How long the headers of a call may take to arrive, and how long a connection may be idle.",
+        is_rare: true,
+    },
+    kind: Pause { min: Span::seconds(1), max: Span::hours(1) },
+};
+
+pub(crate) const HEADER_BYTES: Setting<Size> = Setting {
+    about: About {
+        name: "header_bytes",
+        variable: "ONWARD_HEADER_BYTES",
+        flag: "header-bytes",
+        stands_for: "SIZE",
+        shape: Shape::Value,
+        default: "32 KiB",
+        example: "\"32 KiB\"",
+        meaning: "The largest headers.",
+        is_rare: true,
+    },
+    kind: Size { min: 8 * KIB, max: MIB },
+};
