@@ -160,7 +160,7 @@ mod tests {
     fn few_pages_are_kept() {
         let reading = Reading::default();
         for at in 0..100 {
-            reading.join(&Cursor::from_text(&at.to_string()));
+            reading.join(&Cursor::from_text(at.to_string()));
         }
         assert_eq!(reading.lock().len(), KEPT_MAX);
     }
