@@ -13,6 +13,7 @@ need cc 'gcc libc6-dev' # SQLite is compiled from its source
 need strace strace      # the crash tests record writes and syncs
 need redis-server redis-server
 need curl curl          # the tests run what docs/http.md shows
+need jq jq              # and of an example
 need python3 python3    # and a worker in another language
 python3 -c 'import ensurepip, venv' 2>/dev/null || need ensurepip python3-venv # schemathesis gets a place of its own
 need openssl openssl    # the tests of encrypted connections make certificates

@@ -11,12 +11,12 @@ use crate::bench::BenchArgs;
 use crate::examples::{
     BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, CONFIG_EXAMPLES, DEMO_EXAMPLES,
     DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES,
-    RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, WHY_EXAMPLES,
+    RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
 pub(crate) use lane::{LaneArgs, LaneCommand, LaneSetArgs};
-pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, WatchArgs};
+pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, TopArgs, WatchArgs};
 use onward::Address;
 pub(crate) use operate::{
     BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
@@ -142,6 +142,9 @@ pub(crate) enum Command {
     /// Show and change what lanes let through.
     #[command(after_help = LANE_EXAMPLES)]
     Lane(LaneArgs),
+    /// Watch lanes and workers: what waits and for how long, what comes in and goes out, and who runs it.
+    #[command(after_help = TOP_EXAMPLES)]
+    Top(TopArgs),
     /// Serve programs in any language over HTTP.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),

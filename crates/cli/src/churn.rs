@@ -20,7 +20,7 @@ const REST: Span = Span(100);
 
 pub(crate) async fn run(args: ChurnArgs, store: &str) -> Result<Exit, Problem> {
     let lease = time::duration("--lease", &args.lease)?;
-    let client = open::any(store, Namespace::default()).await?;
+    let client = open::patiently(store, Namespace::default()).await?;
     let wants = wants(lease)?;
     let mut callers = JoinSet::new();
     for _ in 0..args.callers {

@@ -47,6 +47,14 @@ pub(crate) const WHY_EXAMPLES: &str = "\
 Example:
   onward why x-0192f0c8-0000-7000-8000-000000000001-17";
 
+pub(crate) const TOP_EXAMPLES: &str = "\
+Rates are those of the last ten seconds, or of the last 200 executions where there were more.
+
+Examples:
+  onward top
+  onward top --server http://localhost:8700 --every 5s
+  onward --json top --once";
+
 pub(crate) const CANCEL_EXAMPLES: &str = "\
 Examples:
   onward cancel x-0192f0c8-0000-7000-8000-000000000001-17 --reason 'ordered twice'

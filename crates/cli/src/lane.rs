@@ -4,9 +4,9 @@ use crate::args::{LaneArgs, LaneCommand, LaneSetArgs, WatchArgs};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
 use crate::watch::{self, Shown};
-use crate::{open, shape};
+use crate::{open, shape, time};
 use onward::engine::LaneListing;
-use onward::{Client, Error, LaneState, Policy, RetryPolicy};
+use onward::{Client, Error, LaneState, Millis, Policy, RetryPolicy};
 use serde_json::{Value, json};
 
 pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit, Problem> {
@@ -51,7 +51,7 @@ async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> 
 }
 
 async fn list(client: &Client) -> Result<(Value, String), Error> {
-    let lanes = client.lanes().await?;
+    let (lanes, now) = (client.lanes().await?, client.store_time());
     let objects: Vec<Value> = lanes
         .iter()
         .map(|lane| {
@@ -61,17 +61,18 @@ async fn list(client: &Client) -> Result<(Value, String), Error> {
                 "defaults": lane.settings.defaults,
                 "ready": lane.ready,
                 "ready_at_least": lane.ready_capped,
+                "oldest": lane.oldest.map(time::show),
             })
         })
         .collect();
-    let mut rows = vec![["LANE", "STATE", "READY"].map(str::to_owned)];
+    let mut rows = vec![["LANE", "STATE", "READY", "OLDEST"].map(str::to_owned)];
     for lane in &lanes {
-        rows.push([lane.lane.to_string(), state(lane).to_owned(), ready(lane)]);
+        rows.push([lane.lane.to_string(), state(lane).to_owned(), ready(lane), oldest(lane, now)]);
     }
     Ok((json!(objects), shape::table(&rows)))
 }
 
-fn state(lane: &LaneListing) -> &'static str {
+pub(crate) fn state(lane: &LaneListing) -> &'static str {
     match lane.settings.state {
         LaneState::Open => "open",
         LaneState::Paused => "paused",
@@ -79,8 +80,13 @@ fn state(lane: &LaneListing) -> &'static str {
     }
 }
 
-fn ready(lane: &LaneListing) -> String {
+pub(crate) fn ready(lane: &LaneListing) -> String {
     if lane.ready_capped { format!("{}+", lane.ready) } else { lane.ready.to_string() }
+}
+
+/// How long the oldest has waited.
+pub(crate) fn oldest(lane: &LaneListing, now: Millis) -> String {
+    lane.oldest.map_or_else(|| "-".to_owned(), |since| time::rough(now - since))
 }
 
 fn policy(args: &LaneSetArgs) -> Result<Policy, Problem> {

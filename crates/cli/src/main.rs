@@ -24,6 +24,7 @@ mod settings;
 mod shape;
 mod submit;
 mod time;
+mod top;
 mod watch;
 mod worker;
 
@@ -97,6 +98,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Doctor(args) => doctor::run(&args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
+        Command::Top(args) => top::run(&args, &store, json).await,
         Command::Serve(args) => serve::run(args, store_typed.then_some(store), verbose, json).await,
         Command::Config(args) => config::run(args, store_typed.then_some(store), verbose, json),
         Command::Key(args) => key::run(args, &store, json).await,

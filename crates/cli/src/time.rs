@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use jiff::{SpanRelativeTo, Timestamp};
-use onward::Millis;
+use onward::{Millis, Span};
 use std::time::Duration;
 
 /// A length of time such as `10s`, `5m`, `1h30m` or `2d`; a day has 24 hours.
@@ -27,6 +27,18 @@ pub(crate) fn show(time: Millis) -> String {
     since.map_or_else(|| format!("{time} ms"), |stamp| format!("{stamp:.3}"))
 }
 
+/// A length of time in its two largest units, for people who want to know about how long.
+pub(crate) fn rough(span: Span) -> String {
+    let seconds = span.0 / 1_000;
+    match (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0, 0) => format!("{}ms", span.0),
+        (0, 0, 0, seconds) => format!("{seconds}s"),
+        (0, 0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
+        (0, hours, minutes, _) => format!("{hours}h{minutes:02}m"),
+        (days, hours, ..) => format!("{days}d{hours:02}h"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +53,12 @@ mod tests {
         for text in ["", "10", "s", "-5s", "tomorrow", "9999999999999d", "1 month"] {
             assert_eq!(duration("--delay", text).unwrap_err().code(), "invalid_duration", "{text}");
         }
+    }
+
+    #[test]
+    fn about_how_long_is_told_in_two_units() {
+        let told = [0, 999, 1_000, 59_999, 60_000, 3_599_000, 3_660_000, 90_061_000].map(|ms| rough(Span(ms)));
+        assert_eq!(told, ["0ms", "999ms", "1s", "59s", "1m00s", "59m59s", "1h01m", "1d01h"]);
     }
 
     #[test]

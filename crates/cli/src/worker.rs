@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 pub(crate) async fn run(args: WorkerArgs, store: &str) -> Result<Exit, Problem> {
     let lease = time::duration("--lease", &args.lease)?;
-    let client = open::any(store, Namespace::default()).await?;
+    let client = open::patiently(store, Namespace::default()).await?;
     let mut worker = Worker::new(&client).lanes([args.lane.as_str()]).lease(lease).on("echo", echo).on("hold", hold);
     if let Some(name) = &args.name {
         worker = worker.name(name);

@@ -4,7 +4,7 @@ use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::{BoxFuture, join};
-use onward_core::record::{Execution, LaneSettings, Outcome, State};
+use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
     Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Operate, Payload, PayloadSlot, Rejection, Span, limits,
 };
@@ -67,7 +67,7 @@ impl Local {
             }
             Ask::OperateMany { ids, act } => each(engine.operate_many(&namespace, &ids, None, &act).await).into(),
             Ask::Lanes => engine.lanes(&namespace).await?.into(),
-            Ask::Lane(lane) => self.lane(&namespace, lane).await?.into(),
+            Ask::Lane(lane) => engine.lane_listing(&namespace, lane).await?.into(),
             Ask::SetLane { lane, change } => self.set_lane(&namespace, lane, change).await?.into(),
             Ask::Events { filter, cursor, wait, limit } => {
                 let filter = EventFilter { namespace: Some(namespace), ..filter };
@@ -129,16 +129,9 @@ impl Local {
         })
     }
 
-    /// One that nobody used or changed is open and empty.
-    async fn lane(&self, namespace: &Namespace, lane: Lane) -> Result<LaneListing> {
-        let lanes = self.engine.lanes(namespace).await?;
-        let unknown = LaneListing { lane, settings: LaneSettings::default(), ready: 0, ready_capped: false };
-        Ok(lanes.into_iter().find(|found| found.lane == unknown.lane).unwrap_or(unknown))
-    }
-
     async fn set_lane(&self, namespace: &Namespace, lane: Lane, change: LaneChange) -> Result<LaneListing> {
         self.engine.set_lane(namespace, &lane, change).await?;
-        self.lane(namespace, lane).await
+        Ok(self.engine.lane_listing(namespace, lane).await?)
     }
 
     async fn events(&self, mut events: Subscription, wait: Span, limit: usize) -> Result<EventsPage> {

@@ -1,16 +1,19 @@
 //! Lanes as operators see them: decide, and wait until every partition knows.
 
 use crate::{Engine, Error, query};
-use onward_core::record::{LaneMaster, LaneSettings, Record};
+use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
 use onward_core::{
-    Command, Key, Lane, LaneChange, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
+    Command, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
 };
-use onward_store::{IndexName, Partitions};
-use std::collections::BTreeMap;
+use onward_store::{IndexName, Partitions, Range};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most ready entries that are counted for one lane.
 const READY_COUNT_MAX: u64 = 10_000;
+
+/// Priorities whose first entry is looked at to find the oldest; work of more of them in one lane is rare.
+const PRIORITIES_LOOKED_AT: usize = 16;
 
 /// A lane that is used or was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub struct LaneListing {
     pub ready: u64,
     /// Whether counting stopped there, so that more may be ready.
     pub ready_capped: bool,
+    /// Since when the oldest of it is ready.
+    pub oldest: Option<Millis>,
 }
 
 impl Engine {
@@ -42,17 +47,59 @@ impl Engine {
         }
         let mut lanes = Vec::with_capacity(queues.len());
         for (lane, classes) in queues {
-            let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
-            let (mut ready, mut ready_capped) = (0, false);
-            for class in classes {
-                let index = IndexName::new(index::ready(namespace, &lane, &class, &Share::default()));
-                let count = self.shared.store.count(&index, &Partitions::All, READY_COUNT_MAX).await?;
-                ready += count.n;
-                ready_capped |= count.capped;
-            }
-            lanes.push(LaneListing { lane, settings, ready, ready_capped });
+            lanes.push(self.list_lane(namespace, lane, classes).await?);
         }
         Ok(lanes)
+    }
+
+    /// One lane; one that nobody used or changed is open and empty.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn lane_listing(&self, namespace: &Namespace, lane: Lane) -> Result<LaneListing, Error> {
+        let classes = query::classes(&self.shared, namespace).await?.into_iter();
+        let classes = classes.filter(|(of, _)| *of == lane).map(|(_, class)| class).collect();
+        self.list_lane(namespace, lane, classes).await
+    }
+
+    /// The namespaces in which work was ever submitted.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn namespaces(&self) -> Result<BTreeSet<Namespace>, Error> {
+        let keys = query::keys(&self.shared, &IndexName::new(index::CLASSES)).await?.into_iter();
+        Ok(keys.filter_map(|key| if let Key::Class(of, ..) = key { Some(of) } else { None }).collect())
+    }
+
+    async fn list_lane(&self, namespace: &Namespace, lane: Lane, classes: Vec<Arc<str>>) -> Result<LaneListing, Error> {
+        let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
+        let mut listing = LaneListing { lane, settings, ready: 0, ready_capped: false, oldest: None };
+        for class in classes {
+            let index = IndexName::new(index::ready(namespace, &listing.lane, &class, &Share::default()));
+            let count = self.shared.store.count(&index, &Partitions::All, READY_COUNT_MAX).await?;
+            listing.ready += count.n;
+            listing.ready_capped |= count.capped;
+            if count.n > 0 {
+                let oldest = self.oldest(&index).await?;
+                listing.oldest = [listing.oldest, oldest].into_iter().flatten().min();
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Since when the oldest entry of a queue is ready. The first of each priority is older than the others of it, so that
+    /// one step for each priority finds it; behind the most urgent ones only what has waited longer than a few steps matters.
+    async fn oldest(&self, index: &IndexName) -> Result<Option<Millis>, Error> {
+        let (mut oldest, mut from) = (None, None);
+        for _ in 0..PRIORITIES_LOOKED_AT {
+            let range = Range { from, ..Range::default() };
+            let page = self.shared.store.scan(index, &Partitions::All, range, 1).await?;
+            let Some(first) = page.items.first() else { break };
+            let since = Execution::ready_since(first.rank);
+            oldest = Some(oldest.map_or(since, |oldest: Millis| oldest.min(since)));
+            from = Some((Execution::ready_urgency(first.rank) + 1) << Execution::URGENCY_SHIFT);
+        }
+        Ok(oldest)
     }
 
     /// Changes a lane's settings; answers when every partition has the decision.

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use onward::Client;
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, ApiKeyId, Namespace};
+use onward_core::{Actor, Namespace};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -101,12 +101,22 @@ impl Access {
 pub(crate) struct Caller {
     /// The name of the caller's key; nothing when keys are not required.
     pub(crate) actor: Option<Actor>,
-    /// The public part of it.
-    pub(crate) key: Option<ApiKeyId>,
-    /// Whether the caller may know of keys.
-    pub(crate) sees_keys: bool,
+    /// The key itself.
+    pub(crate) key: Option<Arc<ApiKey>>,
     /// A client of the caller's namespace.
     pub(crate) client: Client,
+}
+
+impl Caller {
+    /// Whether the caller may know of keys.
+    pub(crate) fn sees_keys(&self) -> bool {
+        self.key.as_ref().is_none_or(|key| key.roles.contains(&Role::Admin))
+    }
+
+    /// Whether the caller may know of a namespace.
+    pub(crate) fn sees(&self, namespace: &Namespace) -> bool {
+        self.key.as_ref().is_none_or(|key| key.reaches(namespace))
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
@@ -131,10 +141,8 @@ pub(crate) async fn check(
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
         }
         let namespace = namespace(&request, key.as_deref())?;
-        let sees_keys = key.as_ref().is_none_or(|key| key.roles.contains(&Role::Admin));
-        let (actor, key) = key.map(|key| (key.name.clone(), key.id)).unzip();
-        let client = app.client(&namespace);
-        request.extensions_mut().insert(Caller { actor, key, sees_keys, client });
+        let (actor, client) = (key.as_ref().map(|key| key.name.clone()), app.client(&namespace));
+        request.extensions_mut().insert(Caller { actor, key, client });
     }
     Ok(next.run(request).await)
 }

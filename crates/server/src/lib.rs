@@ -10,6 +10,7 @@ mod body;
 mod brisk;
 mod docs;
 mod keyring;
+mod lane_metrics;
 mod listener;
 mod metrics;
 mod options;

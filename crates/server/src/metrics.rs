@@ -1,9 +1,10 @@
 //! What is measured, in the format of Prometheus. Every label has few values, whatever callers send.
 
+use crate::lane_metrics::LaneMetrics;
 use axum::http::{Method, StatusCode};
 use onward_engine::Engine;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -13,6 +14,9 @@ use std::fmt;
 
 /// Upper bounds of the classes of durations, in seconds.
 const SECONDS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 60.0];
+
+/// What the names of all metrics start with.
+const PREFIX: &str = "onward";
 
 /// A call: the route, not the path, so that there are as many as there are routes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -39,7 +43,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new(engine: Engine) -> Self {
-        let mut registry = Registry::with_prefix("onward");
+        let mut registry = Registry::with_prefix(PREFIX);
         let calls = Family::<Call, Counter>::default();
         let seconds = Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(SECONDS));
         let (waiting, streams) = (Gauge::<i64>::default(), Gauge::<i64>::default());
@@ -58,9 +62,13 @@ impl Metrics {
         self.calls.get_or_create(&Call { method, route, status }).inc();
     }
 
-    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
+    /// All that is measured, and what the lanes are like.
+    pub(crate) fn text(&self, lanes: LaneMetrics) -> Result<String, fmt::Error> {
+        let (mut text, mut looked) = (String::new(), Registry::with_prefix(PREFIX));
+        looked.register_collector(Box::new(lanes));
+        text::encode_registry(&mut text, &self.registry)?;
+        text::encode_registry(&mut text, &looked)?;
+        text::encode_eof(&mut text)?;
         Ok(text)
     }
 }

@@ -29,6 +29,20 @@ pub(crate) struct GetArgs {
     pub(crate) watch: WatchArgs,
 }
 
+/// What to watch.
+#[derive(Debug, Args)]
+pub(crate) struct TopArgs {
+    /// Whose work.
+    #[arg(long, default_value = "default")]
+    pub(crate) namespace: String,
+    /// How often to look again.
+    #[arg(long, value_name = "PAUSE", default_value = "2s")]
+    pub(crate) every: String,
+    /// Look once.
+    #[arg(long, conflicts_with = "every")]
+    pub(crate) once: bool,
+}
+
 /// Which executions.
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {

@@ -84,10 +84,19 @@ fn a_server_that_cannot_start_says_why() {
     place.run(&args).refused("certificate_unusable", 2);
 }
 
-/// A worker in Python; killed when it is dropped.
-struct Python(Child);
+/// A worker in another language; killed when it is dropped.
+struct Foreign(Child);
 
-impl Drop for Python {
+impl Foreign {
+    /// Starts an example with an interpreter.
+    fn start(interpreter: &str, example: &str, url: &str) -> Self {
+        let mut worker = Command::new(interpreter);
+        worker.arg(repository().join("examples").join(example)).arg(url);
+        Self(worker.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Foreign {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.0.kill();
@@ -99,9 +108,7 @@ impl Drop for Python {
 fn a_worker_in_python_outlives_a_killed_server() {
     let place = Place::new();
     let (server, url) = place.serve(&[]);
-    let worker = repository().join("examples/worker.py");
-    let worker = Command::new(PYTHON).arg(worker).arg(&url).stderr(Stdio::null()).stdout(Stdio::null()).spawn();
-    let _worker = Python(worker.unwrap());
+    let _worker = Foreign::start(PYTHON, "worker.py", &url);
     let submit = "curl -fsS -X POST \"$URL/v1/executions?wait=30s\" -H 'content-type: application/json' -d";
     let greet = format!("{submit} '{{\"kind\":\"greet\",\"input\":\"Ada\",\"lane\":\"python\"}}'");
     assert!(place.shell(&url, &greet).contains("\"result\":\"hello Ada\""));
@@ -113,4 +120,48 @@ fn a_worker_in_python_outlives_a_killed_server() {
     let again = place.start(&["serve", "--bind", &bind]);
     again.says("onward serves");
     assert!(place.shell(&url, &greet).contains("\"result\":\"hello Ada\""), "the worker came back by itself");
+}
+
+#[test]
+fn a_worker_with_curl_does_its_work_and_refuses_the_rest() {
+    let place = Place::new();
+    let (_server, url) = place.serve(&[]);
+    let _worker = Foreign::start("sh", "worker.sh", &url);
+    let submit = "curl -fsS -X POST \"$URL/v1/executions?wait=30s\" -H 'content-type: application/json' -d";
+    let count = format!("{submit} '{{\"kind\":\"count\",\"input\":\"three small words\",\"lane\":\"shell\"}}'");
+    assert!(place.shell(&url, &count).contains("\"result\":3"));
+    let policy = "\"policy\":{\"retry\":{\"max_retries\":0}}";
+    let other = format!("{submit} '{{\"kind\":\"dance\",\"lane\":\"shell\",{policy}}}'");
+    assert!(place.shell(&url, &other).contains("no handler for dance"));
+}
+
+#[test]
+fn commands_are_the_same_through_a_server() {
+    let place = Place::new();
+    let (_server, url) = place.serve(&[]);
+    let there = |args: &[&str]| place.run(&[&["--server", &url], args].concat());
+    let said = there(&["submit", "bill", "--lane", "money", "--tag", "customer=42", "--input", "[1]"]).out;
+    let id = said.trim().strip_prefix("submitted ").unwrap();
+    let both =
+        [vec!["get", id], vec!["ls", "--tag", "customer=42"], vec!["why", id], vec!["history", id], vec!["count"]];
+    for args in both {
+        let (here, there) = (place.run(&args), there(&args));
+        assert_eq!((here.exit, here.out), (there.exit, there.out), "{args:?}");
+    }
+    let top = |args: &[&str]| -> serde_json::Value {
+        let ran = place.run(&[args, &["--json", "top", "--once"]].concat());
+        assert_eq!(ran.exit, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    for seen in [top(&[]), top(&["--server", &url])] {
+        let lane = &seen["lanes"][0];
+        assert_eq!((lane["lane"].as_str(), lane["ready"].as_u64()), (Some("money"), Some(1)), "{seen}");
+        assert!(lane["oldest"].is_string() && lane["submitted_per_second"].as_f64() > Some(0.0), "{seen}");
+        assert_eq!(seen["workers"], serde_json::json!([]));
+    }
+    assert_eq!(there(&["cancel", id, "--reason", "unwanted"]).exit, 0);
+    assert_eq!(place.json(&["get", id])["state"], "cancelled");
+    there(&["get", "x-01999999-0000-7000-8000-000000000000-1"]).refused("execution_not_found", 4);
+    there(&["doctor"]).refused("needs_store", 2);
+    place.run(&["--server", "http://127.0.0.1:1", "count"]).refused("server_unreachable", 5);
 }

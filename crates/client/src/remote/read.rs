@@ -73,8 +73,8 @@ pub(super) fn counts(answer: CountsAnswer) -> Counts {
 }
 
 pub(super) fn lane(info: LaneInfo) -> LaneListing {
-    let LaneInfo { lane, state, defaults, ready, ready_capped } = info;
-    LaneListing { lane, settings: LaneSettings { state, defaults }, ready, ready_capped }
+    let LaneInfo { lane, state, defaults, ready, ready_capped, oldest } = info;
+    LaneListing { lane, settings: LaneSettings { state, defaults }, ready, ready_capped, oldest }
 }
 
 pub(super) fn events(page: EventPage) -> EventsPage {

@@ -2,7 +2,7 @@
 
 use super::PolicyFields;
 use onward_core::record::{LaneSettings, LaneState};
-use onward_core::{Lane, LaneChange, Policy};
+use onward_core::{Lane, LaneChange, Millis, Policy};
 use onward_engine::LaneListing;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct LaneInfo {
     pub ready: u64,
     /// Whether counting stopped there, so that more may be ready.
     pub ready_capped: bool,
+    /// Since when the oldest of it is ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Millis>,
 }
 
 /// The lanes of a namespace.
@@ -46,8 +49,8 @@ pub struct LanePatch {
 
 impl From<LaneListing> for LaneInfo {
     fn from(listing: LaneListing) -> Self {
-        let LaneListing { lane, settings: LaneSettings { state, defaults }, ready, ready_capped } = listing;
-        Self { lane, state, defaults, ready, ready_capped }
+        let LaneListing { lane, settings: LaneSettings { state, defaults }, ready, ready_capped, oldest } = listing;
+        Self { lane, state, defaults, ready, ready_capped, oldest }
     }
 }
 

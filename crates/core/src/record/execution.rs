@@ -192,18 +192,21 @@ impl Execution {
         self.state = State::Waiting(waiting);
     }
 
+    /// The bits of a ready rank below its urgency, which hold a time.
+    pub const URGENCY_SHIFT: u32 = 48;
+
     /// The rank of its ready entry: higher priority first, then who was ready first.
     #[must_use]
     pub fn ready_rank(&self) -> u64 {
         let urgency = u64::from(crate::limits::PRIORITY_MAX.saturating_sub(self.priority));
         let queued_at = self.queued_at.unwrap_or(self.created_at).0;
-        (urgency << 48) | queued_at.min((1 << 48) - 1)
+        (urgency << Self::URGENCY_SHIFT) | queued_at.min((1 << Self::URGENCY_SHIFT) - 1)
     }
 
     /// How urgent an execution is that is ready at this rank; less is more urgent.
     #[must_use]
     pub fn ready_urgency(rank: u64) -> u64 {
-        rank >> 48
+        rank >> Self::URGENCY_SHIFT
     }
 
     /// Since when an execution is ready that stands at this rank.

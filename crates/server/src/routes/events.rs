@@ -55,7 +55,7 @@ pub(super) async fn page(
 /// Keys belong to no namespace, so that only those are told of them who may list them.
 fn is_hidden(told: &Told, caller: &Caller) -> bool {
     let about_keys = |event: &Event| matches!(event.what, What::KeyIssued { .. } | What::KeyRevoked { .. });
-    !caller.sees_keys && matches!(told, Told::Event { event, .. } if about_keys(event))
+    !caller.sees_keys() && matches!(told, Told::Event { event, .. } if about_keys(event))
 }
 
 fn row(told: Told) -> EventRow {
@@ -146,7 +146,7 @@ impl Telling {
 
     /// Whether the reader may still read; a store that is away decides nothing.
     async fn is_allowed(&self) -> bool {
-        let Some(id) = self.caller.key else { return true };
+        let Some(id) = self.caller.key.as_ref().map(|key| key.id) else { return true };
         let engine = self.app.engine();
         engine.key(id).await.map_or(true, |key| key.is_some_and(|key| key.is_good(engine.now())))
     }

@@ -1,7 +1,9 @@
 //! What operators of the server itself look at: health, metrics, and the description of the API.
 
+use crate::access::Caller;
 use crate::app::App;
 use crate::docs;
+use crate::lane_metrics::LaneMetrics;
 use crate::problem::Refusal;
 use axum::Router;
 use axum::extract::State;
@@ -48,9 +50,15 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
 #[utoipa::path(get, path = "/metrics", tag = "system", responses(
     (status = 200, description = "The metrics", content_type = "application/openmetrics-text", body = String),
 ))]
-pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+pub(super) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Refusal> {
+    // What is measured here is told even while the store is away.
+    let lanes = tokio::select! {
+        biased;
+        lanes = LaneMetrics::look(app.engine(), |namespace| caller.sees(namespace)) => lanes.unwrap_or_default(),
+        () = app.sleep(HEALTH_TIME) => LaneMetrics::default(),
+    };
     let text =
-        app.metrics.text().map_err(|error| Refusal::internal(format!("metrics could not be written: {error}")))?;
+        app.metrics.text(lanes).map_err(|error| Refusal::internal(format!("metrics could not be written: {error}")))?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

@@ -100,7 +100,11 @@ async fn the_description_is_served_and_health_is_told() {
     for path in ["/healthz", "/readyz"] {
         assert_eq!(site.send(&As::default(), Method::GET, path, None).await.status().as_u16(), 200);
     }
+    site.submit(json!({"kind": "k", "lane": "emails"})).await;
     let metrics = site.send(&As::default(), Method::GET, "/metrics", None).await.text().await.unwrap();
+    let waiting = "{namespace=\"default\",lane=\"emails\"}";
+    assert!(metrics.contains(&format!("onward_lane_ready{waiting} 1.0\n")), "{metrics}");
+    assert!(metrics.contains(&format!("onward_lane_oldest_seconds{waiting} ")) && metrics.ends_with("# EOF\n"));
     let dashboard = include_str!("../../../../deploy/grafana.json");
     let measured = dashboard.split("onward_").skip(1).map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
