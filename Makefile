@@ -1,7 +1,7 @@
 # `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo deps test check bench chaos sim sim-mutants bars
+.PHONY: help demo deps test check bench chaos upgrade sim sim-mutants bars
 
 CARGO ?= cargo
 SEEDS ?= 2000
@@ -42,6 +42,9 @@ sim-mutants: ## Plant faults in the engine; the simulation must find each one
 chaos: deps ## Kill processes and break servers under load for a quarter of an hour, and have the history judged
 	@$(CARGO) build -p onward-chaos -p onward-checker
 	@$(CARGO) run -q -p onward-chaos -- all
+
+upgrade: deps ## Let this build and an earlier one share a store under load, then leave it to the earlier one
+	@CARGO='$(CARGO)' bash scripts/upgrade.sh
 
 bars: ## Measure every scenario on STORES="sqlite postgres valkey cluster" and compare it with its bar
 	@$(CARGO) build --release -p onward-cli

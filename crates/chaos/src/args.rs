@@ -57,6 +57,9 @@ pub(crate) struct CommonArgs {
     /// Decides when and whom faults hit; drawn and printed unless given
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Another build of this program, for the plan in which two builds share a store
+    #[arg(long, value_name = "FILE")]
+    pub(crate) previous: Option<PathBuf>,
     /// Where to keep the history, instead of removing it when every promise was kept
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) keep: Option<PathBuf>,

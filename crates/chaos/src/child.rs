@@ -72,8 +72,19 @@ pub(crate) struct Child {
 impl Child {
     /// Starts this program with a hidden command; its lines go to a file named after it, everything else beside that.
     pub(crate) fn start(directory: &Path, name: &str, args: &[&str], env: &[(String, String)]) -> io::Result<Self> {
+        Self::start_build(&std::env::current_exe()?, directory, name, args, env)
+    }
+
+    /// The same with another build of it.
+    pub(crate) fn start_build(
+        program: &Path,
+        directory: &Path,
+        name: &str,
+        args: &[&str],
+        env: &[(String, String)],
+    ) -> io::Result<Self> {
         let file = directory.join(format!("{name}.jsonl"));
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(program);
         command.args(args).envs(env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(File::create(&file)?);
         command.stderr(File::create(directory.join(format!("{name}.log")))?);

@@ -3,6 +3,7 @@
 use crate::args::{AllArgs, CommonArgs, RunArgs};
 use crate::child::Child;
 use crate::clock::{now, rest};
+use crate::keepsakes::Keepsakes;
 use crate::plan::{self, LEASE, PARTITIONS, Plan, StoreKind};
 use crate::progress::{Progress, last_cursor};
 use crate::site::Site;
@@ -30,7 +31,7 @@ const STUCK_AFTER: u64 = 90_000;
 /// Runs one plan; whether every promise was kept.
 pub(crate) fn run(args: &RunArgs) -> io::Result<bool> {
     let Some(plan) = plan::named(&args.plan) else {
-        let names: Vec<&str> = plan::ALL.iter().map(|plan| plan.name).collect();
+        let names: Vec<&str> = plan::every().map(|plan| plan.name).collect();
         return Err(io::Error::other(format!("there is no plan {}; there are {}", args.plan, names.join(", "))));
     };
     let mut held = true;
@@ -70,11 +71,19 @@ fn one(plan: &Plan, store: StoreKind, args: &CommonArgs) -> io::Result<verdict::
         }
         None => directory.path().to_owned(),
     };
-    let judged = Run::start(plan, store, &place, seed).and_then(|mut run| {
+    let previous = match (&args.previous, plan.mixed) {
+        (None, true) => return Err(io::Error::other(format!("{title} needs another build: --previous FILE"))),
+        (previous, mixed) => previous.clone().filter(|_| mixed),
+    };
+    let judged = Run::start(plan, store, &place, seed, previous).and_then(|mut run| {
         run.break_things(args.seconds)?;
+        run.go_back()?;
         run.finish()?;
+        let lost = run.lost()?;
         drop(run);
-        verdict::judge(&place)
+        let verdict = verdict::judge(&place)?;
+        lost.iter().for_each(|what| println!("  LOST {what}"));
+        Ok(verdict::Verdict { held: verdict.held && lost.is_empty(), ..verdict })
     });
     let held = judged.as_ref().is_ok_and(|verdict| verdict.held);
     if !held && args.keep.is_none() {
@@ -96,6 +105,11 @@ pub(crate) struct Run<'a> {
     cursor: Option<String>,
     /// How many processes were started.
     born: usize,
+    /// The build that takes turns with this one, and then goes on alone.
+    previous: Option<PathBuf>,
+    /// Whether all engine processes are to be of that build.
+    back: bool,
+    keepsakes: Option<Keepsakes>,
     progress: Progress,
     started: u64,
     reported: (u64, u64),
@@ -107,7 +121,13 @@ pub(crate) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(plan: &'a Plan, store: StoreKind, directory: &Path, seed: u64) -> io::Result<Self> {
+    fn start(
+        plan: &'a Plan,
+        store: StoreKind,
+        directory: &Path,
+        seed: u64,
+        previous: Option<PathBuf>,
+    ) -> io::Result<Self> {
         let site = Site::start(store)?;
         let url = site.url(plan);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -121,6 +141,9 @@ impl<'a> Run<'a> {
             reader: None,
             cursor: None,
             born: 0,
+            previous,
+            back: false,
+            keepsakes: None,
             progress: Progress::default(),
             started: now(),
             reported: (now(), 0),
@@ -137,9 +160,38 @@ impl<'a> Run<'a> {
             live_within: plan.live_within,
             expects_poison: plan.poison,
         }))?;
+        if plan.mixed {
+            let asked = now();
+            let keepsakes = run.runtime.block_on(Keepsakes::make(&run.store, &run.url))?;
+            for id in keepsakes.ids() {
+                run.tell(&Line::Submitted { execution: id.to_string(), asked, at: now() })?;
+            }
+            run.keepsakes = Some(keepsakes);
+        }
         run.start_engines()?;
         run.start_reader()?;
         Ok(run)
+    }
+
+    /// Leaves the store to the other build, if there is one.
+    fn go_back(&mut self) -> io::Result<()> {
+        if self.previous.is_none() {
+            return Ok(());
+        }
+        self.back = true;
+        println!("  from here on the other build is alone");
+        for mut engine in std::mem::take(&mut self.engines) {
+            engine.end()?;
+        }
+        self.start_engines()
+    }
+
+    /// What records say no more that was said when they were made.
+    fn lost(&self) -> io::Result<Vec<String>> {
+        match &self.keepsakes {
+            Some(keepsakes) => self.runtime.block_on(keepsakes.lost(&*self.store)),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Where the history is written.
@@ -179,7 +231,13 @@ impl<'a> Run<'a> {
         let (name, seed) = (self.name("engine"), self.chance.word().to_string());
         let env = if jumps { self.own_clock()? } else { Vec::new() };
         let args = ["engine", "--store", &self.url, "--name", &name, "--lease", &LEASE.to_string(), "--seed", &seed];
-        Child::start(&self.directory, &name, &args, &env)
+        match &self.previous {
+            // Every other one, until they are alone.
+            Some(build) if self.back || self.born.is_multiple_of(2) => {
+                Child::start_build(build, &self.directory, &name, &args, &env)
+            }
+            _ => Child::start(&self.directory, &name, &args, &env),
+        }
     }
 
     /// Starts the next life of the reader.

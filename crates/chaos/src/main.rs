@@ -7,6 +7,7 @@ mod driver;
 mod engine;
 mod faketime;
 mod faults;
+mod keepsakes;
 mod look;
 mod output;
 mod plan;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Command::Run(args) => driver::run(&args),
         Command::All(args) => driver::all(&args),
         Command::Plans => {
-            plan::ALL.iter().for_each(|plan| println!("{:24}{}", plan.name, plan.about));
+            plan::every().for_each(|plan| println!("{:24}{}", plan.name, plan.about));
             Ok(true)
         }
         Command::Engine(args) => child::run(engine::run(args)),

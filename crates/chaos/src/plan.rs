@@ -83,6 +83,8 @@ pub(crate) struct Plan {
     pub(crate) live_within: Option<u64>,
     /// Whether a message that nobody can read is planted.
     pub(crate) poison: bool,
+    /// Whether engine processes of another build take turns with those of this one, and finish alone.
+    pub(crate) mixed: bool,
 }
 
 const fn beat(fault: Fault, every: u64) -> Beat {
@@ -101,6 +103,7 @@ const BASE: Plan = Plan {
     losses: Losses::None,
     live_within: None,
     poison: true,
+    mixed: false,
 };
 
 const KILLS: &[Beat] = &[beat(Fault::KillEngine, 4_000), beat(Fault::KillReader, 5_000)];
@@ -201,9 +204,25 @@ pub(crate) const ALL: &[Plan] = &[
     },
 ];
 
+/// Two builds on one store; not among all, since it needs the other build.
+const UPGRADES: Plan = Plan {
+    name: "upgrades",
+    about: "engine processes of two builds replace each other, and the other build finishes alone",
+    stores: &[StoreKind::Postgres, StoreKind::Valkey],
+    beats: KILLS,
+    seconds: 40,
+    mixed: true,
+    ..BASE
+};
+
+/// Every plan.
+pub(crate) fn every() -> impl Iterator<Item = &'static Plan> {
+    ALL.iter().chain([&UPGRADES])
+}
+
 /// The plan of a name.
 pub(crate) fn named(name: &str) -> Option<&'static Plan> {
-    ALL.iter().find(|plan| plan.name == name)
+    every().find(|plan| plan.name == name)
 }
 
 impl Plan {
@@ -224,10 +243,10 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_plan_breaks_something() {
-        for (at, plan) in ALL.iter().enumerate() {
+        for (at, plan) in every().enumerate() {
             assert_eq!(named(plan.name).map(|found| found.about), Some(plan.about));
             assert!(!plan.beats.is_empty() && !plan.stores.is_empty() && !plan.about.is_empty(), "{}", plan.name);
-            assert!(ALL[..at].iter().all(|other| other.name != plan.name), "{}", plan.name);
+            assert!(every().take(at).all(|other| other.name != plan.name), "{}", plan.name);
         }
     }
 }

@@ -52,6 +52,20 @@ fn valkey_comes_back_with_its_file() {
     run("valkey-restarts", 5);
 }
 
+/// The machinery alone, with this build in both places; `make upgrade` runs it with an earlier one.
+#[test]
+fn builds_replace_each_other() {
+    build_checker();
+    let program = env!("CARGO_BIN_EXE_onward-chaos");
+    let run = |more: &[&str]| Command::new(program).args(["run", "upgrades", "--seconds", "5"]).args(more).output();
+    let alone = run(&[]).expect("it runs");
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("--previous"));
+    let output = run(&["--previous", program]).expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("the other build is alone"));
+}
+
 #[test]
 fn an_unknown_plan_names_those_that_exist() {
     let output = Command::new(env!("CARGO_BIN_EXE_onward-chaos")).args(["run", "nothing"]).output().expect("it runs");

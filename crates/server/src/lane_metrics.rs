@@ -40,7 +40,7 @@ impl LaneMetrics {
                 rows.push(Row { labels: labels(&namespace, &found.lane), ready: found.ready, oldest });
             }
         }
-        rows.sort_by(|one, other| other.ready.cmp(&one.ready));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.ready));
         rows.truncate(LANES_MAX);
         Ok(Self(rows))
     }
@@ -52,11 +52,11 @@ fn labels(namespace: &Namespace, lane: &Lane) -> Labels {
 
 impl Collector for LaneMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let ready = |row: &Row| row.ready as f64;
-        let oldest = |row: &Row| row.oldest.0 as f64 / 1_000.0;
-        let told: [(&str, &str, &dyn Fn(&Row) -> f64); 2] = [
-            ("lane_ready", "Executions that are ready, by lane; counting stops at 10,000", &ready),
-            ("lane_oldest_seconds", "How long the oldest ready execution has waited, by lane", &oldest),
+        let told: [(&str, &str, fn(&Row) -> f64); 2] = [
+            ("lane_ready", "Executions that are ready, by lane; counting stops at 10,000", |row| row.ready as f64),
+            ("lane_oldest_seconds", "How long the oldest ready execution has waited, by lane", |row| {
+                row.oldest.0 as f64 / 1_000.0
+            }),
         ];
         for (name, help, value) in told {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
