@@ -73,8 +73,12 @@ async fn submit(client: &Client) -> Result<Vec<ExecutionId>, onward::Error> {
         let pause = APART.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
         let submission = client.submit_payload(work::KIND, job.clone()).lane(work::LANE).delay(pause);
         let submission = submission.tag("keepsake", &n.to_string()).priority(7).deadline(DAY).attempt_timeout(DAY);
-        let submission = submission.idempotency_key(&format!("keepsake-{n}")).remember_key_for(DAY).retention(DAY * 2);
-        let submission = submission.unique_key(&format!("keepsake-{n}")).max_reclaims(99).max_replays(9);
+        let (submission, key) =
+            (submission.retention(DAY * 2).max_reclaims(99).max_replays(9), format!("keepsake-{n}"));
+        let submission = match n % 2 {
+            0 => submission.idempotency_key(&key).remember_key_for(DAY),
+            _ => submission.unique_key(&key),
+        };
         let id = submission.retry(RetryPolicy { max_retries: 9, ..RetryPolicy::default() }).await?.id;
         let by: Option<Actor> = Some("ada".parse()?);
         let act = Act::Tag { set: [("seen".parse()?, "yes".parse()?)].into(), remove: Default::default() };
