@@ -1,7 +1,7 @@
 //! `onward top`: what waits in each lane and for how long, what comes in and goes out, and which workers run what.
 //!
-//! All of it is read from the newest executions of each state, so that it is the same on a store and through a server, and
-//! costs the same however much there is.
+//! Rates are made of the newest executions of each state and workers of those that run, so that it is the same on a store and
+//! through a server, and costs the same however much there is.
 
 use crate::args::{TopArgs, WatchArgs};
 use crate::lane::{oldest, ready, state};
@@ -50,16 +50,18 @@ impl Seen {
         let lanes = client.lanes().await?;
         let now = client.store_time();
         let newest = async |state: Option<PublicState>, limit: usize| {
-            client.find(&FindFilter { state, ..FindFilter::default() }, None, limit).await
+            let found = client.find(&FindFilter { state, ..FindFilter::default() }, None, limit).await?;
+            // Ages are told by the time at which it was found, so that what is busy is not younger than nothing.
+            Ok::<_, Error>((found, client.store_time()))
         };
         let states = [PublicState::Completed, PublicState::Failed, PublicState::Expired, PublicState::Cancelled];
-        let running = newest(Some(PublicState::Active), RUNNING).await?;
-        let submitted = newest(None, SAMPLES).await?.executions;
+        let (running, _) = newest(Some(PublicState::Active), RUNNING).await?;
+        let (submitted, then) = newest(None, SAMPLES).await?;
+        let submitted = Rates::of(submitted.executions, then, |one| Some(one.created_at));
         let ended = try_join_all(states.map(|state| newest(Some(state), SAMPLES))).await?;
-        let mut ended = ended.into_iter().map(|found| Rates::of(found.executions, now, |one| one.finished_at));
+        let mut ended = ended.into_iter().map(|(found, then)| Rates::of(found.executions, then, |one| one.finished_at));
         let completed = ended.next().unwrap_or_default();
         let failed = ended.fold(Rates::default(), Rates::and);
-        let submitted = Rates::of(submitted, now, |one| Some(one.created_at));
         let running_more = running.next.is_some();
         Ok(Self { now, lanes, running: running.executions, running_more, submitted, completed, failed })
     }
@@ -102,7 +104,11 @@ impl Seen {
             let lanes: Vec<&str> = worker.lanes.iter().copied().collect();
             workers.push([name.to_string(), worker.running.to_string(), time::rough(worker.longest), lanes.join(",")]);
         }
-        let more = if self.running_more { format!("\nof the newest {RUNNING} that run") } else { String::new() };
+        let more = if self.running_more {
+            format!("\nof the {RUNNING} running executions that were looked at")
+        } else {
+            String::new()
+        };
         let (lanes, workers) = (shape::table(&rows), shape::table(&workers));
         format!("{}\n\n{}\n\n{}{more}", time::show(self.now), lanes.trim_end(), workers.trim_end())
     }

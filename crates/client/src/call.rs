@@ -161,6 +161,15 @@ impl Ask {
         }
     }
 
+    /// Whether it may take long because it waits for something to happen.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        match self {
+            Self::Claim { wait, .. } | Self::Ending { wait, .. } | Self::Events { wait, .. } => *wait > Span(0),
+            _ => false,
+        }
+    }
+
     /// The execution that it is about, if it is about one.
     #[must_use]
     pub fn execution(&self) -> Option<ExecutionId> {

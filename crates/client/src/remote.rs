@@ -4,6 +4,7 @@ mod claims;
 mod encode;
 mod exchange;
 mod gather;
+mod handed;
 mod read;
 mod reports;
 mod service;

@@ -5,7 +5,7 @@ use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
 use onward_core::{
     Command, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
 };
-use onward_store::{IndexName, Partitions, Range};
+use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// Since when the oldest entry of a queue is ready. The first of each priority is older than the others of it, so that
-    /// one step for each priority finds it; behind the most urgent ones only what has waited longer than a few steps matters.
+    /// one step for each priority finds it; of very many priorities the most urgent ones and the least urgent one are asked.
     async fn oldest(&self, index: &IndexName) -> Result<Option<Millis>, Error> {
         let (mut oldest, mut from) = (None, None);
         for _ in 0..PRIORITIES_LOOKED_AT {
@@ -98,6 +98,15 @@ impl Engine {
             let since = Execution::ready_since(first.rank);
             oldest = Some(oldest.map_or(since, |oldest: Millis| oldest.min(since)));
             from = Some((Execution::ready_urgency(first.rank) + 1) << Execution::URGENCY_SHIFT);
+        }
+        // What is least urgent may have waited longest.
+        let last = Range { direction: Direction::Descending, ..Range::default() };
+        let last = self.shared.store.scan(index, &Partitions::All, last, 1).await?;
+        if let Some(last) = last.items.first().filter(|last| from.is_some_and(|from| last.rank >= from)) {
+            let from = Some(Execution::ready_urgency(last.rank) << Execution::URGENCY_SHIFT);
+            let page = self.shared.store.scan(index, &Partitions::All, Range { from, ..Range::default() }, 1).await?;
+            let since = page.items.first().map(|first| Execution::ready_since(first.rank));
+            oldest = [oldest, since].into_iter().flatten().min();
         }
         Ok(oldest)
     }

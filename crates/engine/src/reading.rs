@@ -90,7 +90,8 @@ impl Reading {
         let turn = self.turn.load(Ordering::Acquire);
         let mut pages = self.lock();
         // What was found behind a place stays there, whatever came later; that nothing was there holds for its turn only.
-        let known = pages.iter().find(|kept| kept.after == *after && (kept.turn == turn || kept.read.initialized()));
+        let found = |read: &Read| matches!(read.get(), Some(Ok(page)) if !page.commits.is_empty());
+        let known = pages.iter().find(|kept| kept.after == *after && (kept.turn == turn || found(&kept.read)));
         if let Some(kept) = known {
             return kept.read.clone();
         }

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use onward::Client;
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, Namespace};
+use onward_core::{Actor, CommandId, Namespace};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -108,6 +108,12 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// The name of a command: a repeat of the call with the same key is the same command.
+    pub(crate) fn command(&self, headers: &HeaderMap, what: &str) -> Option<CommandId> {
+        let (namespace, key) = (self.client.namespace(), headers.get(IDEMPOTENCY_KEY)?);
+        Some(CommandId::of(&[namespace.as_str().as_bytes(), what.as_bytes(), key.as_bytes()]))
+    }
+
     /// Whether the caller may know of keys.
     pub(crate) fn sees_keys(&self) -> bool {
         self.key.as_ref().is_none_or(|key| key.roles.contains(&Role::Admin))

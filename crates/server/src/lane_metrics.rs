@@ -24,6 +24,9 @@ struct Row {
     oldest: Span,
 }
 
+/// A metric: its name, what it means, and how it is read from a row.
+type Told = (&'static str, &'static str, fn(&Row) -> f64);
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     namespace: String,
@@ -52,7 +55,7 @@ fn labels(namespace: &Namespace, lane: &Lane) -> Labels {
 
 impl Collector for LaneMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let told: [(&str, &str, fn(&Row) -> f64); 2] = [
+        let told: [Told; 2] = [
             ("lane_ready", "Executions that are ready, by lane; counting stops at 10,000", |row| row.ready as f64),
             ("lane_oldest_seconds", "How long the oldest ready execution has waited, by lane", |row| {
                 row.oldest.0 as f64 / 1_000.0

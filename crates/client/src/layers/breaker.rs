@@ -62,16 +62,17 @@ impl CircuitBreaker {
         self.lock().open_until.is_some_and(|until| now < until)
     }
 
-    /// Lets a call through, or says when to come again. The answer is whether it tries for the others.
-    fn enter(&self) -> Result<bool> {
+    /// Lets a call through, or says when to come again. The answer is whether it tries for the others: one that waits for
+    /// something to happen does not, since they would wait with it.
+    fn enter(&self, waits: bool) -> Result<bool> {
         let now = self.clock.now();
         let mut seen = self.lock();
         let Some(until) = seen.open_until else { return Ok(false) };
-        if now < until || seen.trying {
+        if now < until || (seen.trying && !waits) {
             return Err(Error::CircuitOpen { retry_after: (until - now).max(Span(1)) });
         }
-        seen.trying = true;
-        Ok(true)
+        seen.trying |= !waits;
+        Ok(!waits)
     }
 
     /// Takes in how a call ended.
@@ -83,7 +84,7 @@ impl CircuitBreaker {
             return;
         }
         seen.failures = seen.failures.saturating_add(1);
-        if seen.trying || seen.failures >= self.failures_max {
+        if seen.open_until.is_some() || seen.failures >= self.failures_max {
             seen.open_until = Some(now + self.pause);
             seen.trying = false;
         }
@@ -95,9 +96,9 @@ impl CircuitBreaker {
 }
 
 /// A call that tries for the others. Dropped before its end it has said nothing, and another one may try.
-struct Trying<'a>(&'a CircuitBreaker, bool);
+struct Trying(CircuitBreaker, bool);
 
-impl Drop for Trying<'_> {
+impl Drop for Trying {
     fn drop(&mut self) {
         if self.1 {
             self.0.lock().trying = false;
@@ -127,13 +128,12 @@ where
     }
 
     fn call(&mut self, call: Call) -> Self::Future {
-        let tries = match self.breaker.enter() {
-            Ok(tries) => tries,
+        let mut trying = match self.breaker.enter(call.ask.waits()) {
+            Ok(tries) => Trying(self.breaker.clone(), tries),
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
         let (breaker, calling) = (self.breaker.clone(), self.inner.call(call));
         Box::pin(async move {
-            let mut trying = Trying(&breaker, tries);
             let answer = calling.await;
             trying.1 = false;
             drop(trying);
@@ -154,7 +154,7 @@ mod tests {
     fn it_opens_after_failures_in_a_row_and_one_call_tries() {
         let clock = TestClock::at(Millis(1_000));
         let breaker = CircuitBreaker::with_clock(3, Span(100), Arc::new(clock.clone()));
-        let enter = || breaker.enter().map_err(|error| error.code().to_owned());
+        let enter = || breaker.enter(false).map_err(|error| error.code().to_owned());
         for failed in [true, true, false, true, true] {
             assert_eq!(enter(), Ok(false));
             breaker.learn(failed);
@@ -166,7 +166,8 @@ mod tests {
         clock.advance(Span(100));
         assert_eq!(enter(), Ok(true), "one may try");
         assert_eq!(enter(), Err("circuit_open".to_owned()), "and the others wait for it");
-        drop(Trying(&breaker, true));
+        assert_eq!(breaker.enter(true).ok(), Some(false), "a call that waits lets nobody wait for it");
+        drop(Trying(breaker.clone(), true));
         assert_eq!(enter(), Ok(true), "one that was given up leaves it to the next");
         breaker.learn(true);
         assert_eq!(enter(), Err("circuit_open".to_owned()), "it failed again");

@@ -1,12 +1,13 @@
 //! Claims of one moment by the same worker, sent together; what comes is shared out, and who got nothing goes on waiting.
 
 use super::exchange::{Exchange, Request};
-use super::{encode, read, reports};
+use super::handed::Handed;
+use super::{encode, read};
 use crate::wire::ClaimAnswer;
 use crate::{Error, Result};
 use futures_util::future::join_all;
-use onward_core::{Claimed, CommandId, Namespace, Span, limits};
-use onward_engine::{End, LeaseReport, Wants};
+use onward_core::{Claimed, Namespace, Span, limits};
+use onward_engine::Wants;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,7 +21,7 @@ struct Waiting {
     namespace: Namespace,
     wants: Wants,
     wait: Span,
-    tell: oneshot::Sender<Result<Vec<Claimed>>>,
+    tell: oneshot::Sender<Result<Handed>>,
 }
 
 impl Waiting {
@@ -47,7 +48,7 @@ impl Claims {
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
         self.0.send(Waiting { namespace, wants, wait, tell }).map_err(|_| gone())?;
-        told.await.map_err(|_| gone())?
+        Ok(told.await.map_err(|_| gone())??.open())
     }
 }
 
@@ -77,9 +78,9 @@ async fn run(exchange: Arc<Exchange>, mut waiting: mpsc::UnboundedReceiver<Waiti
 
 /// Asks until everybody of the group has something, or the time is up.
 async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
-    let began = exchange.now();
+    let began = exchange.here();
     while let Some(first) = group.first() {
-        let wait = first.wait - (exchange.now() - began);
+        let wait = first.wait - (exchange.here() - began);
         let wants = Wants { max: group.iter().map(|one| one.wants.max).sum(), ..first.wants.clone() };
         let namespace = first.namespace.clone();
         let answer = tokio::select! {
@@ -90,14 +91,13 @@ async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
         };
         let claimed = match answer {
             Ok(claimed) => claimed,
-            Err(error) => return group.into_iter().for_each(|one| tell(one, Err(error.clone())).clear()),
+            Err(error) => return group.into_iter().for_each(|one| tell(one, Err(error.clone()))),
         };
         let over = claimed.is_empty() || wait == Span(0);
-        let (without, unwanted) = share_out(group, claimed);
-        give_back(&exchange, &namespace, unwanted).await;
-        group = without;
+        group = share_out(group, claimed, |claimed| Handed::new(&exchange, &namespace, claimed));
         if over {
-            group.drain(..).for_each(|one| tell(one, Ok(Vec::new())).clear());
+            let nothing = || Handed::new(&exchange, &namespace, Vec::new());
+            group.drain(..).for_each(|one| tell(one, Ok(nothing())));
         }
     }
 }
@@ -110,41 +110,25 @@ async fn ask(exchange: &Exchange, namespace: &Namespace, wants: Wants, wait: Spa
     answer.executions.into_iter().map(read::claimed).collect()
 }
 
-/// Gives each as much as it wants, in order; the answer is who got nothing, and what nobody wants any more.
-fn share_out(group: Vec<Waiting>, mut claimed: Vec<Claimed>) -> (Vec<Waiting>, Vec<Claimed>) {
-    let mut without = Vec::new();
+/// Gives each as much as it wants, in order; the answer is who got nothing. What nobody wants any more is given back.
+fn share_out(group: Vec<Waiting>, claimed: Vec<Claimed>, hand: impl Fn(Vec<Claimed>) -> Handed) -> Vec<Waiting> {
+    let (mut without, mut left) = (Vec::new(), claimed.into_iter());
     for one in group {
-        if claimed.is_empty() {
-            without.push(one);
+        if one.tell.is_closed() {
             continue;
         }
-        let rest = claimed.split_off(one.wants.max.min(claimed.len()));
-        let mut unheard = tell(one, Ok(claimed));
-        unheard.extend(rest);
-        claimed = unheard;
+        let share: Vec<Claimed> = left.by_ref().take(one.wants.max).collect();
+        if share.is_empty() {
+            without.push(one);
+        } else {
+            tell(one, Ok(hand(share)));
+        }
     }
-    (without, claimed)
+    drop(hand(left.collect()));
+    without
 }
 
-/// Answers one; what it does not hear comes back.
-fn tell(one: Waiting, answer: Result<Vec<Claimed>>) -> Vec<Claimed> {
-    match one.tell.send(answer) {
-        Err(Ok(unheard)) => unheard,
-        Ok(()) | Err(Err(_)) => Vec::new(),
-    }
-}
-
-/// Returns work whose caller has gone away meanwhile.
-async fn give_back(exchange: &Exchange, namespace: &Namespace, unwanted: Vec<Claimed>) {
-    if unwanted.is_empty() {
-        return;
-    }
-    let report = |claimed: Claimed| {
-        let command = CommandId(exchange.chance.id());
-        LeaseReport { command, fence: claimed.fence, end: End::GiveBack }
-    };
-    let reports = unwanted.into_iter().map(report).collect();
-    if let Err(error) = reports::send(exchange, namespace, reports, None).await {
-        tracing::debug!(%error, "work that nobody wants any more could not be given back; its lease will run out");
-    }
+/// Answers one; what it does not hear is dropped, and so given back.
+fn tell(one: Waiting, answer: Result<Handed>) {
+    let _unheard = one.tell.send(answer).is_err();
 }

@@ -144,6 +144,16 @@ impl Exchange {
         self.time.at(self.clock.now())
     }
 
+    /// The time on this side, for lengths of time: what is known of the server's may change at any moment.
+    pub(crate) fn here(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Keeps the end of this waiting for something that nobody waits for; nothing when too much is under way.
+    pub(crate) fn hold(&self) -> Option<OwnedSemaphorePermit> {
+        self.calls.clone().try_acquire_owned().ok()
+    }
+
     /// Lets a call in, unless this is closed. It is under way until the answer is dropped.
     pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit> {
         let shut = || Error::from(onward_engine::Error::ShuttingDown);
@@ -176,9 +186,10 @@ impl Exchange {
         let mut closed = self.closed.subscribe();
         tokio::select! {
             biased;
+            // What is there already may hold work.
+            reply = self.insist(request) => reply,
             // The sender lives as long as this, so there is no error.
             _ = closed.wait_for(|closed| *closed) => Err(onward_engine::Error::ShuttingDown.into()),
-            reply = self.insist(request) => reply,
         }
     }
 
@@ -309,7 +320,9 @@ impl Reply {
         match serde_json::from_slice::<Problem>(&self.body) {
             Ok(problem) => Error::Server(Box::new(problem)),
             // Something between says so, for instance because the server is being replaced.
-            Err(_) if matches!(self.status, 502..=504) => Error::Unreachable { why: format!("status {}", self.status) },
+            Err(_) if matches!(self.status, 408 | 429 | 500..) => {
+                Error::Unreachable { why: format!("status {}", self.status) }
+            }
             Err(_) => Error::Unintelligible { why: format!("status {} without a reason", self.status) },
         }
     }

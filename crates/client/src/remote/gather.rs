@@ -1,20 +1,25 @@
 //! Calls that many tasks make at the same time, sent together: whoever comes while others are under way shares a request.
 
 use crate::{Error, Result};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
+use onward_core::Span;
+use onward_engine::clock::{Clock, SystemClock};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Requests under way at the same time. More would be smaller and cost more each.
-const REQUESTS_MAX: usize = 2;
+/// Requests under way at the same time while they are answered quickly. More would be smaller and cost more each.
+const REQUESTS: usize = 2;
+/// How long a call waits for one of those to be answered before it is sent beside them, and how many such there are.
+const WAIT: Span = Span(3);
+const REQUESTS_MORE: usize = 14;
 /// The most that one request holds, and the most bytes.
 const ITEMS_MAX: usize = 500;
 const BYTES_MAX: usize = 1024 * 1024;
 
 /// Something that can share a request with others.
-pub(crate) trait Shareable: Send + 'static {
+pub(crate) trait Shareable: Clone + Send + 'static {
     /// What it is answered with.
     type Answer: Send + 'static;
 
@@ -26,7 +31,8 @@ pub(crate) trait Shareable: Send + 'static {
 }
 
 type Waiting<I> = (I, oneshot::Sender<Result<<I as Shareable>::Answer>>);
-type Send_<I> = Arc<dyn Fn(Vec<I>) -> BoxFuture<'static, Vec<Result<<I as Shareable>::Answer>>> + Send + Sync>;
+type Answers<I> = Result<Vec<Result<<I as Shareable>::Answer>>>;
+type Send_<I> = Arc<dyn Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync>;
 
 /// Gathers calls of one kind.
 pub(crate) struct Gather<I: Shareable>(mpsc::UnboundedSender<Waiting<I>>);
@@ -44,10 +50,11 @@ impl<I: Shareable> fmt::Debug for Gather<I> {
 }
 
 impl<I: Shareable> Gather<I> {
-    /// Sends with a function that answers one for each, in their order. Ends when the last clone is dropped.
+    /// Sends with a function that answers one for each, in their order, or that none was looked at. Ends when the last clone
+    /// is dropped.
     pub(crate) fn new<F>(send: F) -> Self
     where
-        F: Fn(Vec<I>) -> BoxFuture<'static, Vec<Result<I::Answer>>> + Send + Sync + 'static,
+        F: Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync + 'static,
     {
         let (sender, waiting) = mpsc::unbounded_channel();
         tokio::spawn(run(waiting, Arc::new(send)));
@@ -64,7 +71,7 @@ impl<I: Shareable> Gather<I> {
 }
 
 async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, send: Send_<I>) {
-    let room = Arc::new(Semaphore::new(REQUESTS_MAX));
+    let (room, more) = (Arc::new(Semaphore::new(REQUESTS)), Arc::new(Semaphore::new(REQUESTS_MORE)));
     let mut left: VecDeque<Waiting<I>> = VecDeque::new();
     loop {
         if left.is_empty() {
@@ -73,23 +80,52 @@ async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, sen
                 None => return,
             }
         }
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
+        // A network is as slow as it is, whatever clock a test holds.
+        let permit = tokio::select! {
+            biased;
+            permit = room.clone().acquire_owned() => permit,
+            permit = async {
+                SystemClock.sleep(WAIT).await;
+                more.clone().acquire_owned().await
+            } => permit,
+        };
+        let Ok(permit) = permit else { return };
         // Whoever an answer has just woken may have something more to send; it is next in line to run.
         tokio::task::yield_now().await;
         while let Ok(more) = waiting.try_recv() {
             left.push_back(more);
         }
+        // What nobody waits for any more was not sent, and so it stays.
+        left.retain(|(_, tell)| !tell.is_closed());
         let (items, tell): (Vec<I>, Vec<_>) = together(&mut left).into_iter().unzip();
+        if items.is_empty() {
+            continue;
+        }
         let send = send.clone();
         tokio::spawn(async move {
-            let mut answers = send(items).await.into_iter();
+            let mut answers = each(&send, items).await.into_iter();
             drop(permit);
             for tell in tell {
                 let missing = || Err(Error::Unintelligible { why: "not all were answered".to_owned() });
-                // Whoever does not wait any more misses nothing.
-                let _gone = tell.send(answers.next().unwrap_or_else(missing)).is_err();
+                // What nobody hears is dropped, which gives back what it holds.
+                let _unheard = tell.send(answers.next().unwrap_or_else(missing)).is_err();
             }
         });
+    }
+}
+
+/// Sends several together. When the request is refused as a whole, each is sent alone: one may be at fault, or their sum.
+async fn each<I: Shareable>(send: &Send_<I>, items: Vec<I>) -> Vec<Result<I::Answer>> {
+    let alone = items.clone();
+    match send(items).await {
+        Ok(answers) => answers,
+        Err(error) if alone.len() > 1 && error.is_argument() => {
+            let sent = alone.into_iter().map(|item| send(vec![item]));
+            let missing = || Error::Unintelligible { why: "nothing was answered".to_owned() };
+            let one = |answers: Answers<I>| answers.and_then(|mut answers| answers.pop().ok_or_else(missing)?);
+            join_all(sent).await.into_iter().map(one).collect()
+        }
+        Err(error) => alone.iter().map(|_| Err(error.clone())).collect(),
     }
 }
 
@@ -120,7 +156,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    #[derive(Debug, PartialEq)]
+    #[derive(Debug, Clone, PartialEq)]
     struct Letter(char, usize);
 
     impl Shareable for Letter {
@@ -142,20 +178,33 @@ mod tests {
         let gather = Gather::new(move |letters: Vec<Letter>| {
             let together: String = letters.iter().map(|letter| letter.0).collect();
             note.lock().unwrap().push(together.clone());
-            Box::pin(async move { together.chars().map(Ok).collect() })
+            Box::pin(async move { Ok(together.chars().map(Ok).collect()) })
         });
         let calls = "aBcDe".chars().map(|letter| gather.call(Letter(letter, 1)));
-        let answers = futures_util::future::join_all(calls).await;
+        let answers = join_all(calls).await;
         assert_eq!(answers.into_iter().map(Result::unwrap).collect::<String>(), "aBcDe");
         assert_eq!(*sent.lock().unwrap(), ["ace", "BD"]);
         let large = ['a', 'b'].map(|letter| gather.call(Letter(letter, BYTES_MAX)));
-        futures_util::future::join_all(large).await;
+        join_all(large).await;
         assert_eq!(sent.lock().unwrap()[2..], ["a", "b"], "large ones go alone");
     }
 
     #[tokio::test]
+    async fn a_request_that_is_refused_as_a_whole_is_sent_in_pieces() {
+        let gather = Gather::new(move |letters: Vec<Letter>| {
+            Box::pin(async move {
+                let refused = onward_core::Rejection::InvalidArgument { field: "all", why: "too much".to_owned() };
+                if letters.len() > 1 || letters[0].0 == 'x' { Err(refused.into()) } else { Ok(vec![Ok(letters[0].0)]) }
+            })
+        });
+        let calls = "axb".chars().map(|letter| gather.call(Letter(letter, 1)));
+        let answers = join_all(calls).await;
+        assert_eq!(answers.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
+    }
+
+    #[tokio::test]
     async fn an_answer_that_is_missing_is_an_error() {
-        let gather = Gather::new(|_: Vec<Letter>| Box::pin(async { Vec::new() }));
+        let gather = Gather::new(|_: Vec<Letter>| Box::pin(async { Ok(Vec::new()) }));
         assert_eq!(gather.call(Letter('a', 1)).await.unwrap_err().code(), "server_unintelligible");
     }
 }

@@ -2,16 +2,17 @@
 
 use super::exchange::{Exchange, Request};
 use super::gather::{Gather, Shareable};
+use super::handed::Handed;
 use super::{encode, read};
 use crate::call::Reports;
 use crate::wire::{ClaimRequest, EndKind, ReportBatch, ReportBatchAnswer, ReportItem};
 use crate::{Error, Result};
-use onward_core::{Claimed, Namespace, Span};
+use onward_core::{Namespace, Span};
 use onward_engine::{LeaseReport, Reported, Wants};
 use std::sync::Arc;
 
 /// The end of a lease, and what its worker wants next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) namespace: Namespace,
     pub(super) report: LeaseReport,
@@ -22,7 +23,7 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) reported: Result<Reported>,
-    pub(super) claimed: Result<Vec<Claimed>>,
+    pub(super) claimed: Result<Handed>,
 }
 
 impl Shareable for Ended {
@@ -48,30 +49,27 @@ impl Shareable for Ended {
 pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Ended> {
     Gather::new(move |ended: Vec<Ended>| {
         let exchange = exchange.clone();
-        Box::pin(async move { together(&exchange, ended).await })
+        Box::pin(async move { together(exchange, ended).await })
     })
 }
 
 /// Sends reports whose workers want the same, and shares out what was claimed.
-async fn together(exchange: &Exchange, ended: Vec<Ended>) -> Vec<Result<Told>> {
+async fn together(exchange: Arc<Exchange>, ended: Vec<Ended>) -> Result<Vec<Result<Told>>> {
     let wanted: Vec<usize> = ended.iter().map(|ended| ended.claim.as_ref().map_or(0, |wants| wants.max)).collect();
     let namespace = ended.first().map(|ended| ended.namespace.clone()).unwrap_or_default();
     let claim = ended.first().and_then(|ended| ended.claim.clone());
     let claim = claim.map(|wants| Wants { max: wanted.iter().sum(), ..wants });
     let reports = ended.into_iter().map(|ended| ended.report).collect();
-    let Reports { reported, claimed } = match send(exchange, &namespace, reports, claim).await {
-        Ok(reports) => reports,
-        Err(error) => return wanted.iter().map(|_| Err(error.clone())).collect(),
-    };
+    let Reports { reported, claimed } = send(&exchange, &namespace, reports, claim).await?;
     let mut share = claimed.map(Vec::into_iter);
     let told = reported.into_iter().zip(wanted).map(|(reported, most)| {
         let claimed = match &mut share {
-            Ok(left) => Ok(left.take(most).collect()),
+            Ok(left) => Ok(Handed::new(&exchange, &namespace, left.take(most).collect())),
             Err(error) => Err(error.clone()),
         };
         Ok(Told { reported, claimed })
     });
-    told.collect()
+    Ok(told.collect())
 }
 
 /// Sends reports in one request, and claims. Each has a name, so that a repeat gets the answer of the first; a claim has

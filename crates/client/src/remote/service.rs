@@ -13,12 +13,12 @@ use crate::wire::{
     RescheduleRequest, TagsRequest,
 };
 use crate::{Description, Error, Found, Result};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::{self, StreamExt};
 use onward_core::record::Did;
 use onward_core::{
-    Act, Category, CommandId, ExecutionId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Rejection, Span,
-    Submitted, limits,
+    Act, Category, Claimed, CommandId, ExecutionId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Rejection,
+    Span, Submitted, limits,
 };
 use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants};
 use std::sync::Arc;
@@ -184,14 +184,28 @@ impl Remote {
         Ok(answer.results.into_iter().map(|answer| read::item(answer, read::renewed)).collect())
     }
 
-    async fn report(&self, of: Namespace, mut reports: Vec<LeaseReport>, claim: Option<Wants>) -> Result<Reports> {
-        if reports.len() == 1
-            && let Some(report) = reports.pop()
-        {
-            let Told { reported, claimed } = self.reports.call(Ended { namespace: of, report, claim }).await?;
-            return Ok(Reports { reported: vec![reported], claimed });
+    /// Each goes its own way, beside those of others; the first one takes the claim along.
+    async fn report(&self, of: Namespace, reports: Vec<LeaseReport>, mut claim: Option<Wants>) -> Result<Reports> {
+        if reports.is_empty() {
+            return reports::send(&self.exchange, &of, reports, claim).await;
         }
-        reports::send(&self.exchange, &of, reports, claim).await
+        let each = reports
+            .into_iter()
+            .map(|report| self.reports.call(Ended { namespace: of.clone(), report, claim: claim.take() }));
+        let (mut reported, mut claimed) = (Vec::new(), Ok(Vec::new()));
+        for told in join_all(each).await {
+            match told {
+                Ok(Told { reported: one, claimed: more }) => {
+                    reported.push(one);
+                    claimed = claimed.and_then(|mut all: Vec<Claimed>| {
+                        all.extend(more?.open());
+                        Ok(all)
+                    });
+                }
+                Err(error) => reported.push(Err(error)),
+            }
+        }
+        Ok(Reports { reported, claimed })
     }
 
     /// An execution; nothing when there is none.
@@ -205,17 +219,17 @@ impl Remote {
     }
 
     async fn ending(&self, of: &Namespace, id: ExecutionId, wait: Span) -> Result<Ending> {
-        let began = self.exchange.now();
+        let began = self.exchange.here();
         loop {
             // A server may wait less than it is asked to.
-            let left = wait - (self.exchange.now() - began);
+            let left = wait - (self.exchange.here() - began);
             let path = match left {
                 Span(0) => format!("/v1/executions/{id}/result"),
                 left => format!("/v1/executions/{id}/result?wait={}", left.0),
             };
             match self.exchange.send(Request::get(of, path).waiting(left)).await {
                 Ok(reply) if reply.status == 202 => {
-                    if self.exchange.now() - began >= wait {
+                    if self.exchange.here() - began >= wait {
                         return Ok(Ending::None(reply.json::<Description>()?.state));
                     }
                 }
@@ -263,7 +277,9 @@ impl Remote {
 
     async fn set_lane(&self, of: &Namespace, lane: &Lane, change: LaneChange) -> Result<LaneListing> {
         let body = LanePatch { state: change.state, defaults: change.defaults.map(encode::policy) };
-        let info: LaneInfo = self.exchange.ask(Request::patch(of, format!("/v1/lanes/{lane}"), &body)?).await?;
+        // A repeat must not undo what somebody else has decided meanwhile.
+        let request = Request::patch(of, format!("/v1/lanes/{lane}"), &body)?;
+        let info: LaneInfo = self.exchange.ask(request.named(CommandId(self.exchange.chance.id()))).await?;
         Ok(read::lane(info))
     }
 }

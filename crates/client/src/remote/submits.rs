@@ -9,7 +9,7 @@ use onward_core::{Namespace, Submitted};
 use std::sync::Arc;
 
 /// Work to submit.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) namespace: Namespace,
     pub(super) work: NewWork,
@@ -32,10 +32,9 @@ pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
     Gather::new(move |pieces: Vec<Piece>| {
         let exchange = exchange.clone();
         Box::pin(async move {
-            let (count, namespace) = (pieces.len(), pieces.first().map(|piece| piece.namespace.clone()));
+            let namespace = pieces.first().map(|piece| piece.namespace.clone());
             let executions = pieces.into_iter().map(|piece| piece.work).collect();
-            let answers = send(&exchange, &namespace.unwrap_or_default(), executions).await;
-            answers.unwrap_or_else(|error| vec![Err(error); count])
+            send(&exchange, &namespace.unwrap_or_default(), executions).await
         })
     })
 }

@@ -20,11 +20,10 @@ struct Guess {
 }
 
 impl ServerTime {
-    /// Takes in the time that an answer carries. A call that waited says nothing about the moment at which it was answered
-    /// but that it was before it arrived, so the quicker a call was, the better is its guess.
+    /// Takes in the time that an answer carries. The server writes it when it answers, however long the call waited, so it
+    /// is that of the moment at which the answer arrived, less its way. The quicker a call was, the shorter was the way.
     pub(crate) fn learn(&self, there: Millis, asked: Millis, answered: Millis) {
-        let guess =
-            Guess { there, here: asked + Span((answered - asked).0 / 2), error: Span((answered - asked).0 / 2) };
+        let guess = Guess { there, here: answered, error: answered - asked };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let better = known.is_none_or(|known| guess.error <= known.error || answered - known.here > KEPT);
         if better {
@@ -52,13 +51,20 @@ mod tests {
         let time = ServerTime::default();
         assert_eq!(time.at(Millis(1_000)), Millis(1_000), "nothing is known");
         time.learn(Millis(50_000), Millis(1_000), Millis(1_200));
-        assert_eq!(time.at(Millis(1_100)), Millis(50_000));
-        assert_eq!(time.at(Millis(1_000)), Millis(49_900));
+        assert_eq!(time.at(Millis(1_200)), Millis(50_000));
+        assert_eq!(time.at(Millis(1_100)), Millis(49_900));
         time.learn(Millis(80_000), Millis(1_300), Millis(31_300));
-        assert_eq!(time.at(Millis(1_200)), Millis(50_100), "a call that waited knows less");
+        assert_eq!(time.at(Millis(1_200)), Millis(50_000), "a call that waited knows less");
         time.learn(Millis(50_310), Millis(1_400), Millis(1_410));
-        assert_eq!(time.at(Millis(1_405)), Millis(50_310), "a quicker one knows more");
+        assert_eq!(time.at(Millis(1_410)), Millis(50_310), "a quicker one knows more");
         time.learn(Millis(500_000), Millis(100_000), Millis(100_400));
-        assert_eq!(time.at(Millis(100_200)), Millis(500_000), "what is old is known no more");
+        assert_eq!(time.at(Millis(100_400)), Millis(500_000), "what is old is known no more");
+    }
+
+    #[test]
+    fn a_first_call_that_waits_long_is_not_ahead_of_the_server() {
+        let time = ServerTime::default();
+        time.learn(Millis(500_000), Millis(1_000), Millis(26_000));
+        assert_eq!(time.at(Millis(26_000)), Millis(500_000), "half of its wait would end leases that have just begun");
     }
 }

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::body::{InPath, One};
 use crate::problem::Refusal;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use onward::call::Ask;
 use onward::wire::{LaneInfo, LaneList, LanePatch};
 use onward_core::{Lane, SetLane};
@@ -43,10 +44,11 @@ pub(super) async fn change(
     State(app): State<Arc<App>>,
     caller: Caller,
     InPath(lane): InPath<Lane>,
+    headers: HeaderMap,
     One(patch, _room): One<LanePatch>,
 ) -> Result<Said<LaneInfo>, Refusal> {
     let set = SetLane {
-        command: app.engine().command_id(),
+        command: caller.command(&headers, lane.as_str()).unwrap_or_else(|| app.engine().command_id()),
         namespace: caller.client.namespace().clone(),
         lane: lane.clone(),
         by: caller.actor.clone(),

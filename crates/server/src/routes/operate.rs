@@ -1,6 +1,6 @@
 //! What operators do with one execution.
 
-use crate::access::{Caller, IDEMPOTENCY_KEY};
+use crate::access::Caller;
 use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{InPath, One};
@@ -8,7 +8,7 @@ use crate::problem::Refusal;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use onward::wire::{Acted, CancelRequest, PriorityRequest, ReasonRequest, RescheduleRequest, TagsRequest};
-use onward_core::{Act, CommandId, ExecutionId, Operate};
+use onward_core::{Act, ExecutionId, Operate};
 use std::sync::Arc;
 
 type Answer = Result<Said<Acted>, Refusal>;
@@ -16,10 +16,7 @@ type Answer = Result<Said<Acted>, Refusal>;
 /// Does one thing with an execution, under the caller's name. A repeat with the same key gets the first answer.
 async fn act(app: &App, caller: &Caller, id: ExecutionId, headers: &HeaderMap, act: Act) -> Answer {
     let namespace = caller.client.namespace().clone();
-    let command = match headers.get(IDEMPOTENCY_KEY) {
-        Some(key) => CommandId::of(&[namespace.as_str().as_bytes(), act.name().as_bytes(), key.as_bytes()]),
-        None => app.engine().command_id(),
-    };
+    let command = caller.command(headers, act.name()).unwrap_or_else(|| app.engine().command_id());
     let operate = Operate { command, namespace, execution: id, by: caller.actor.clone(), act };
     Ok(ok(Acted { did: app.engine().operate_with(operate).await? }))
 }
