@@ -131,6 +131,8 @@ pub(crate) async fn check(
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
         }
         let namespace = namespace(&request, key.as_deref())?;
+        #[cfg(feature = "otel")]
+        crate::spans::note(&namespace);
         let sees_keys = key.as_ref().is_none_or(|key| key.roles.contains(&Role::Admin));
         let (actor, key) = key.map(|key| (key.name.clone(), key.id)).unzip();
         let client = app.client(&namespace);
