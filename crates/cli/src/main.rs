@@ -24,6 +24,11 @@ mod settings;
 mod shape;
 mod submit;
 mod time;
+#[cfg(feature = "otel")]
+mod traces;
+#[cfg(not(feature = "otel"))]
+#[path = "no_traces.rs"]
+mod traces;
 mod watch;
 mod worker;
 

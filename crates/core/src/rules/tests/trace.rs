@@ -35,7 +35,7 @@ fn only_an_execution_with_a_trace_needs_the_newer_format() {
     let format_of = |world: &World, n| {
         let execution = world.execution(id(n));
         assert_eq!(execution.format, ExecutionFormat::of(execution.trace));
-        format(&execution)
+        format(execution)
     };
     assert_eq!((format_of(&world, 1), format_of(&world, 2)), ("{\"v\":2".to_owned(), "{\"v\":1".to_owned()));
     let (traced, other) = (world.claim(id(1), 10).fence, world.claim(id(2), 11).fence);
