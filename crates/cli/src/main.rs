@@ -25,6 +25,11 @@ mod shape;
 mod submit;
 mod time;
 mod top;
+#[cfg(feature = "otel")]
+mod traces;
+#[cfg(not(feature = "otel"))]
+#[path = "no_traces.rs"]
+mod traces;
 mod watch;
 mod worker;
 

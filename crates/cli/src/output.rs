@@ -4,7 +4,11 @@ use crate::settings::LogFormat;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tracing_subscriber::EnvFilter;
+use tracing::Subscriber;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// Why something could not be printed, the first time it happened.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -56,9 +60,18 @@ pub(crate) fn log(verbose: u8) {
 
 /// Logs to standard error what a filter lets through, for people or for programs.
 pub(crate) fn log_as(filter: &str, format: LogFormat) {
-    let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-    }
+    tracing_subscriber::registry().with(logging(filter, format)).init();
+}
+
+/// Such logging, to stand beside something else that is done with what happens.
+pub(crate) fn logging<S>(filter: &str, format: LogFormat) -> impl Layer<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
+        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    lines.with_filter(EnvFilter::new(filter))
 }

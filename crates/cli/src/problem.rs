@@ -136,7 +136,9 @@ impl Problem {
             Self::Client(Error::Server(problem)) if problem.code == "execution_not_found" => Exit::NotFound,
             Self::Client(Error::Server(problem)) if problem.status >= 500 => Exit::Store,
             Self::Client(Error::Unreachable { .. } | Error::Unintelligible { .. }) => Exit::Store,
-            Self::Client(Error::Address(_) | Error::Name(_) | Error::Id(_) | Error::Payload(_)) => Exit::Usage,
+            Self::Client(Error::Address(_) | Error::Name(_) | Error::Id(_) | Error::Trace(_) | Error::Payload(_)) => {
+                Exit::Usage
+            }
             Self::Client(_) | Self::DemoBroken(_) => Exit::Refused,
             Self::Bench(error) => of_bench(error),
             Self::StoreMissing(_) | Self::System { .. } | Self::Start(StartError::Bind(..)) => Exit::Store,

@@ -3,6 +3,7 @@
 use crate::args::ServeArgs;
 use crate::problem::{Exit, Problem};
 use crate::settings::{LogFormat, Settings};
+use crate::traces::Traces;
 use crate::{open, output};
 use onward::{Address, Client, Namespace};
 use onward_server::Server;
@@ -13,10 +14,12 @@ const UNLOCKED: &str = "Every program on this machine may call it. Keys are requ
 
 pub(crate) async fn run(args: ServeArgs, store: Option<String>, verbose: u8, json: bool) -> Result<Exit, Problem> {
     let settings = Settings::read(&args.settings.given(store, verbose)?)?;
-    output::log_as(&settings.log, settings.log_format);
+    let traces = Traces::begin(&settings)?;
     let client = open::any(&settings.store, Namespace::default()).await?;
     let served = serve(client.clone(), settings, json).await;
-    client.shutdown().await?;
+    let closed = client.shutdown().await;
+    traces.end().await;
+    closed?;
     served.map(|()| Exit::Success)
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct Settings {
     /// What is logged.
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    /// Where traces of calls go.
+    #[cfg_attr(not(any(feature = "otel", test)), expect(dead_code, reason = "without the feature there is none"))]
+    pub(crate) otlp_endpoint: Option<String>,
     /// The file that was read.
     pub(crate) file: Option<String>,
     /// Every setting with the place where it was found.
@@ -51,6 +54,7 @@ impl Settings {
         let (cors, wait, grace) =
             (from.take(&table::CORS)?, from.take(&table::LONGEST_WAIT)?, from.take(&table::GRACE)?);
         let (log, log_format) = (from.take(&table::LOG)?, from.take(&table::LOG_FORMAT)?);
+        let otlp_endpoint = from.take(&table::OTLP_ENDPOINT)?;
         let limits = Limits {
             wait,
             connections: from.take(&table::CONNECTIONS)?,
@@ -62,13 +66,15 @@ impl Settings {
             header_bytes: from.take(&table::HEADER_BYTES)?,
         };
         check_store(&store, &from)?;
+        check_built(otlp_endpoint.as_deref(), &from)?;
         if !bind.ip().is_loopback() && !require_keys {
             return Err(Problem::Reachable { place: from.place(&table::BIND.about), bind });
         }
         check_room(&limits, &from)?;
         let tls = encrypted(certificate, key, &from)?;
         let options = Options { bind, require_keys, tls, cors, grace, limits };
-        Ok(Self { store, options, log, log_format, file: from.file().map(str::to_owned), rows: from.rows })
+        let file = from.file().map(str::to_owned);
+        Ok(Self { store, options, log, log_format, otlp_endpoint, file, rows: from.rows })
     }
 }
 
@@ -78,6 +84,14 @@ fn check_store(store: &str, from: &Sources<'_>) -> Result<(), Problem> {
         Ok(_) => Ok(()),
         Err(error) => Err(Mistake::Store { place: from.place(&table::STORE.about), error: error.into() }.into()),
     }
+}
+
+/// A collector that would never hear of anything is a mistake that should be told.
+fn check_built(collector: Option<&str>, from: &Sources<'_>) -> Result<(), Mistake> {
+    if collector.is_none() || cfg!(feature = "otel") {
+        return Ok(());
+    }
+    Err(Mistake::NotBuilt { place: from.place(&table::OTLP_ENDPOINT.about), feature: "otel" })
 }
 
 /// A body that is larger than the room for all bodies would wait for room that never comes.

@@ -122,6 +122,8 @@ impl Client {
     where
         T: TryFrom<Answer, Error = Error>,
     {
+        #[cfg(feature = "otel")]
+        let ask = crate::otel::taken_along(ask);
         self.calls.ask(Call { namespace: self.namespace.clone(), ask }).await
     }
 

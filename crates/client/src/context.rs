@@ -4,7 +4,9 @@ use crate::call::Ask;
 use crate::worker::{Sign, Stage};
 use crate::{Client, Result};
 use onward_core::record::AttemptKind;
-use onward_core::{Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue};
+use onward_core::{
+    Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue, TraceContext,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -31,6 +33,7 @@ struct About {
     retries: u32,
     created_at: Millis,
     deadline: Option<Millis>,
+    trace: Option<TraceContext>,
 }
 
 impl Context {
@@ -51,6 +54,7 @@ impl Context {
             retries: claimed.retries,
             created_at: claimed.created_at,
             deadline: claimed.times_out_at.into_iter().chain(claimed.deadline).min(),
+            trace: claimed.trace,
         };
         Self { client, about: Arc::new(about), fence: claimed.fence, sign, stage }
     }
@@ -120,6 +124,12 @@ impl Context {
     #[must_use]
     pub fn created_at(&self) -> Millis {
         self.about.created_at
+    }
+
+    /// The trace from which it was submitted, if it comes from one. With the feature `otel` the attempt's span stands in it.
+    #[must_use]
+    pub fn trace(&self) -> Option<TraceContext> {
+        self.about.trace
     }
 
     /// The worker's client, for instance to submit what follows.

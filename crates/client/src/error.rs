@@ -3,7 +3,7 @@
 use crate::AddressError;
 use crate::wire::Problem;
 use onward_core::record::PublicState;
-use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason, Rejection, Span};
+use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason, Rejection, Span, TraceError};
 
 /// The result of a client call.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -24,6 +24,9 @@ pub enum Error {
     /// A text is not an id.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// A text is not the context of a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// A value cannot be a payload.
     #[error(transparent)]
     Payload(#[from] PayloadError),
@@ -105,6 +108,7 @@ impl Error {
             Self::Address(error) => error.code(),
             Self::Name(_) => "invalid_name",
             Self::Id(_) => "invalid_id",
+            Self::Trace(_) => "invalid_trace",
             Self::Payload(PayloadError::TooLarge { .. }) => "payload_too_large",
             Self::Payload(PayloadError::TooDeep { .. }) => "payload_too_deep",
             Self::Payload(PayloadError::NotJson(_)) => "payload_not_json",
@@ -130,6 +134,7 @@ impl Error {
             Self::Address(_) => "write for instance sqlite:onward.db",
             Self::Name(_) => "choose another name",
             Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",
+            Self::Trace(_) => "pass on the whole `traceparent`, or leave it out",
             Self::Payload(PayloadError::TooLarge { .. }) => "keep large data elsewhere and pass its address",
             Self::Payload(PayloadError::TooDeep { .. }) => "flatten the value",
             Self::Payload(PayloadError::NotJson(_)) => "check the JSON; text needs quotes around it",
@@ -159,7 +164,7 @@ impl Error {
         match self {
             Self::Engine(onward_engine::Error::Refused(_)) => true,
             Self::Server(problem) => (400..500).contains(&problem.status) && !problem.temporary,
-            Self::Name(_) | Self::Id(_) | Self::Payload(_) => true,
+            Self::Name(_) | Self::Id(_) | Self::Trace(_) | Self::Payload(_) => true,
             _ => false,
         }
     }
@@ -170,7 +175,7 @@ impl Error {
         match self {
             Self::Engine(onward_engine::Error::Refused(Rejection::InvalidArgument { .. })) => true,
             Self::Server(problem) => matches!(problem.status, 400 | 413),
-            Self::Name(_) | Self::Id(_) | Self::Payload(_) => true,
+            Self::Name(_) | Self::Id(_) | Self::Trace(_) | Self::Payload(_) => true,
             _ => false,
         }
     }

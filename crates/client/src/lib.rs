@@ -62,7 +62,8 @@
 //! | test handlers without waiting | [`testing`] |
 //!
 //! The features `postgres` and `valkey` add stores on servers, for when one machine is not enough. The feature `remote`
-//! lets the same client and the same worker speak to a server: [`Client::open`] with `http://…`.
+//! lets the same client and the same worker speak to a server: [`Client::open`] with `http://…`. The feature `otel` carries
+//! OpenTelemetry's traces along: what is submitted within a span is run in the same trace.
 //!
 //! Without the default feature `embedded` only the vocabulary is left: ids, names, payloads and policies.
 
@@ -102,6 +103,8 @@ mod opening;
 mod operators;
 #[cfg(feature = "embedded")]
 mod options;
+#[cfg(feature = "otel")]
+pub mod otel;
 #[cfg(all(feature = "embedded", feature = "remote"))]
 mod remote;
 #[cfg(all(feature = "embedded", not(feature = "remote")))]
@@ -143,7 +146,7 @@ pub use onward_core::record::{AttemptKind, Cancellation, Canceller, LaneState, P
 pub use onward_core::{
     Backoff, Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name,
     NameError, Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey,
-    TagValue, UniqueKey, WorkerName, limits,
+    TagValue, TraceContext, TraceError, UniqueKey, WorkerName, limits,
 };
 
 /// The snippets of the guides, which run as tests.

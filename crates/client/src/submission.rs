@@ -159,6 +159,15 @@ impl Submission {
         })
     }
 
+    /// Puts it into a trace: the W3C's `traceparent`, as in `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. Each
+    /// attempt is told of it. With the feature `otel` it is taken from the current span unless chosen.
+    pub fn trace(self, traceparent: &str) -> Self {
+        self.with(|new| {
+            new.trace = Some(traceparent.parse()?);
+            Ok(())
+        })
+    }
+
     pub(crate) fn into_new(self) -> Result<NewExecution> {
         self.new
     }

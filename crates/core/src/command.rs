@@ -3,7 +3,8 @@
 use crate::record::{KeyHash, LaneState, Message, Role};
 use crate::{
     Actor, ApiKeyId, Class, CommandId, ExecutionId, Failure, IdempotencyKey, Key, Kind, Lane, LeaseId, MessageId,
-    Millis, Namespace, PartitionId, Payload, Policy, Reason, Share, Span, TagKey, TagValue, UniqueKey, WorkerName,
+    Millis, Namespace, PartitionId, Payload, Policy, Reason, Share, Span, TagKey, TagValue, TraceContext, UniqueKey,
+    WorkerName,
 };
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,6 +81,8 @@ pub struct Submit {
     pub unique_key: Option<UniqueKey>,
     /// When it expires, wherever it stands then.
     pub deadline: Option<When>,
+    /// The trace from which it comes. It says nothing about the work, so that it does not tell a call from its repeat.
+    pub trace: Option<TraceContext>,
 }
 
 /// When an execution may run.

@@ -36,6 +36,7 @@ mod rejection;
 mod reply;
 mod rules;
 mod time;
+mod trace;
 mod view;
 mod why;
 
@@ -57,5 +58,6 @@ pub use reason::Reason;
 pub use rejection::{Handling, Rejection};
 pub use reply::{AfterFailure, Claimed, Renewed, Reply, Submitted};
 pub use time::{Millis, Span};
+pub use trace::{TraceContext, TraceError};
 pub use view::{Source, Step, Stop, Touch, View, Window};
 pub use why::{Because, Explanation, Release, why};

@@ -2,7 +2,7 @@
 
 use crate::{
     Actor, ApiKeyId, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId, Millis,
-    Namespace, Reason, Span, TagKey, TagValue, UniqueKey, WorkerName, limits,
+    Namespace, Reason, Span, TagKey, TagValue, TraceContext, UniqueKey, WorkerName, limits,
 };
 use std::borrow::Cow;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
@@ -97,6 +97,11 @@ schema! {
     ApiKeyId => text("Names one key.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     Actor => text("Who did something.", limits::ACTOR_BYTES_MAX, PRINTABLE, "ada"),
     LeaseId => text("Names one lease.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    TraceContext => text(
+        "The place in a trace from which an execution was submitted, as the W3C's `traceparent`.",
+        55, "^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ),
     Millis => number("A time: milliseconds since 1970 on the store's clock.", 1_800_000_000_000),
     Span => number("A length of time in milliseconds.", 30_000),
     Reason => ObjectBuilder::new()

@@ -1,7 +1,7 @@
 //! What an accepted command answers.
 
 use crate::record::{ApiKey, AttemptKind, Did, StopRequest};
-use crate::{ExecutionId, Fence, Kind, Lane, Millis, Namespace, Payload, TagKey, TagValue};
+use crate::{ExecutionId, Fence, Kind, Lane, Millis, Namespace, Payload, TagKey, TagValue, TraceContext};
 use std::collections::BTreeMap;
 
 /// The answer to a command that was accepted.
@@ -104,6 +104,8 @@ pub struct Claimed {
     pub deadline: Option<Millis>,
     /// When it was submitted.
     pub created_at: Millis,
+    /// The trace from which it was submitted.
+    pub trace: Option<TraceContext>,
 }
 
 /// What follows a failed attempt.

@@ -1,16 +1,21 @@
-//! Stored bodies of format 1, kept as text: each must decode for ever, to a record that encodes to the same text.
+//! Stored bodies of every format, kept as text: each must decode for ever, to a record that encodes to the same text.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use bytes::Bytes;
-use onward_core::record::{AttemptEnd, AttemptKind, Did, Next, Outcome, Pause, Readiness, Record, State, WhyDelayed};
+use onward_core::record::{
+    AttemptEnd, AttemptKind, Did, ExecutionFormat, Format, Next, Outcome, Pause, Readiness, Record, State, WhyDelayed,
+};
 use onward_core::{Event, Key, What, codec};
 use std::collections::BTreeSet;
 
 const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
 
+/// The only one of format 2: what it holds is more than format 1 can.
+const TRACED: &str = include_str!("golden/execution_traced.json");
+
 /// A stored body: its key and its text. Those of the first version come first and may never change.
 fn records() -> Vec<(String, &'static str)> {
-    const OF_EXECUTION: [(&str, &str); 21] = [
+    const OF_EXECUTION: [(&str, &str); 22] = [
         ("", include_str!("golden/execution_ready.json")),
         ("", include_str!("golden/execution_delayed.json")),
         ("", include_str!("golden/execution_active.json")),
@@ -32,6 +37,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/a/00005", include_str!("golden/attempt_cancelled.json")),
         ("/a/00006", include_str!("golden/attempt_expired.json")),
         ("/h/00000", include_str!("golden/history.json")),
+        ("", TRACED),
     ];
     const OTHERS: [(&str, &str); 14] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
@@ -99,10 +105,28 @@ fn stored_records_decode_for_ever() {
 #[test]
 fn a_newer_format_is_left_alone_whatever_the_record() {
     for (key, text) in records() {
-        let newer = Bytes::from(text.trim_end().replacen("\"v\":1", "\"v\":2", 1));
-        let record = codec::decode(&key.parse().unwrap(), &newer);
+        let key: Key = key.parse().unwrap();
+        let newest = if matches!(key, Key::Execution(_)) { 2 } else { 1 };
+        let rest = text.trim_end().trim_start_matches(|c| c != ',');
+        let newer = Bytes::from(format!("{{\"v\":{}{rest}", newest + 1));
+        let record = codec::decode(&key, &newer);
         assert_eq!(record, Record::Unreadable(newer.clone()), "{key}");
         assert_eq!(codec::encode(&record), newer);
+    }
+}
+
+/// A program that knows format 1 alone leaves an execution with a trace alone, and reads all others.
+#[test]
+fn a_newer_format_is_used_by_those_that_need_it_alone() {
+    let format = |text: &'static str| text.trim_start_matches("{\"v\":").split(',').next().unwrap();
+    let is_known_to_the_first = |text| serde_json::from_str::<Format>(format(text)).is_ok();
+    for (key, text) in records() {
+        assert_eq!(is_known_to_the_first(text), text != TRACED, "{key}: {text}");
+        if let Record::Execution(execution) = codec::decode(&key.parse().unwrap(), &Bytes::from_static(text.as_bytes()))
+        {
+            let expected = if execution.trace.is_some() { ExecutionFormat::Traced } else { ExecutionFormat::First };
+            assert_eq!((execution.format, execution.trace.is_some()), (expected, text == TRACED), "{text}");
+        }
     }
 }
 

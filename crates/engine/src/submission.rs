@@ -3,7 +3,7 @@
 use crate::clock::Chance;
 use onward_core::{
     Class, Command, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, Millis, Namespace, PartitionId, Payload,
-    Policy, Share, Submit, TagKey, TagValue, UniqueKey, When,
+    Policy, Share, Submit, TagKey, TagValue, TraceContext, UniqueKey, When,
 };
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -35,6 +35,8 @@ pub struct NewExecution {
     pub unique_key: Option<UniqueKey>,
     /// When it expires, wherever it stands then.
     pub deadline: Option<When>,
+    /// The trace from which it comes.
+    pub trace: Option<TraceContext>,
     /// The unique part of its id, chosen by its submitter, so that a repeat of the submit finds the first one; a uuid of
     /// version 7.
     pub chosen: Option<Uuid>,
@@ -57,6 +59,7 @@ impl NewExecution {
             idempotency_key: None,
             unique_key: None,
             deadline: None,
+            trace: None,
             chosen: None,
         }
     }
@@ -79,6 +82,7 @@ impl NewExecution {
             idempotency_key: self.idempotency_key,
             unique_key: self.unique_key,
             deadline: self.deadline,
+            trace: self.trace,
         }))
     }
 }

@@ -147,6 +147,8 @@ pub(crate) async fn check(
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
         }
         let namespace = namespace(&request, key.as_deref())?;
+        #[cfg(feature = "otel")]
+        crate::spans::note(&namespace);
         let (actor, client) = (key.as_ref().map(|key| key.name.clone()), app.client(&namespace));
         request.extensions_mut().insert(Caller { actor, key, client });
     }

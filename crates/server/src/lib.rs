@@ -16,7 +16,10 @@ mod metrics;
 mod options;
 mod problem;
 mod routes;
+#[cfg(feature = "otel")]
+mod spans;
 mod tls;
+mod traces;
 
 pub use options::{Limits, Options, Tls};
 

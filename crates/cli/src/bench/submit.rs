@@ -220,6 +220,7 @@ pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, part
         idempotency_key: None,
         unique_key: None,
         deadline: None,
+        trace: None,
     }
 }
 

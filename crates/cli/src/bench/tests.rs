@@ -87,7 +87,7 @@ async fn all_of_them_on_memory_skip_those_of_several_processes() {
     let json = all.json();
     assert_eq!(json["errors"], Value::Array(Vec::new()), "{json}");
     let skipped: Vec<_> = json["skipped"].as_array().unwrap().iter().map(|one| &one["scenario"]).collect();
-    assert_eq!(skipped, ["recovery", "processes", "growth", "bytes"]);
+    assert_eq!(skipped, ["recovery", "processes", "remote", "crowd", "growth", "bytes"]);
     let reports: Vec<&Report> = all.reports().collect();
     assert_eq!(reports.len(), OF_ONE_PROCESS.len());
     for (report, (scenario, bars)) in reports.iter().zip(OF_ONE_PROCESS) {

@@ -92,6 +92,33 @@ impl Kind for Path {
     }
 }
 
+/// The address of a collector of traces, or none.
+#[derive(Debug)]
+pub(crate) struct Collector;
+
+impl Kind for Collector {
+    type Value = Option<String>;
+
+    fn allowed(&self) -> String {
+        "the address of a collector such as http://localhost:4318, without encryption".to_owned()
+    }
+
+    fn read(&self, raw: &Raw) -> Option<Option<String>> {
+        let (Raw::Plain(text) | Raw::Text(text)) = raw else { return None };
+        if text.is_empty() {
+            return Some(None);
+        }
+        let place = text.strip_prefix("http://")?;
+        // A path is appended to it, and a password would be sent in the clear.
+        let is_plain = place.chars().all(|c| c.is_ascii_graphic() && !"?#@".contains(c));
+        (is_plain && !place.is_empty() && !place.starts_with('/')).then(|| Some(text.trim_end_matches('/').to_owned()))
+    }
+
+    fn json(&self, value: &Option<String>) -> Value {
+        json!(value)
+    }
+}
+
 /// Origins of web pages.
 #[derive(Debug)]
 pub(crate) struct Origins;

@@ -15,6 +15,8 @@ pub(crate) enum Mistake {
     Value { place: Place, found: String, allowed: String },
     #[error("{place}: {error}")]
     Store { place: Place, error: onward::Error },
+    #[error("{place}: this program was built without the feature {feature}")]
+    NotBuilt { place: Place, feature: &'static str },
     #[error("{place}: {why}")]
     Clash { place: Place, why: String },
 }
@@ -28,6 +30,7 @@ impl Mistake {
             Self::Unknown { .. } => "unknown_setting",
             Self::Value { .. } => "invalid_setting",
             Self::Store { error, .. } => error.code(),
+            Self::NotBuilt { .. } => "setting_not_built",
             Self::Clash { .. } => "settings_clash",
         }
     }
@@ -39,6 +42,9 @@ impl Mistake {
             Self::Unknown { .. } => "`onward config example` prints a file with every setting",
             Self::Value { .. } => "`onward config example` shows how each setting is written",
             Self::Store { error, .. } => error.hint(),
+            Self::NotBuilt { .. } => {
+                "build it with the feature, as in `cargo build --features otel`, or leave the setting out"
+            }
             Self::Clash { .. } => "change one of the two; each may be typed, in the environment or in the file",
         }
     }

@@ -3,14 +3,14 @@
 //! The flags, the variables, the file, the example and the documentation all follow from here.
 
 use super::amount::{GIB, KIB, MIB, Number, Pause, Size};
-use super::kind::{Listen, Origins, Path, Switch};
+use super::kind::{Collector, Listen, Origins, Path, Switch};
 use super::log::{Filter, Format};
 use super::setting::{About, Setting, Shape};
 use super::store::Store;
 use onward::Span;
 
 /// All settings, in the order in which they are shown.
-pub(crate) const ALL: [&About; 17] = [
+pub(crate) const ALL: [&About; 18] = [
     &STORE.about,
     &BIND.about,
     &REQUIRE_KEYS.about,
@@ -21,6 +21,7 @@ pub(crate) const ALL: [&About; 17] = [
     &GRACE.about,
     &LOG.about,
     &LOG_FORMAT.about,
+    &OTLP_ENDPOINT.about,
     &CONNECTIONS.about,
     &BODY_BYTES.about,
     &BATCH_BYTES.about,
@@ -179,6 +180,21 @@ pub(crate) const LOG_FORMAT: Setting<Format> = Setting {
         is_rare: false,
     },
     kind: Format,
+};
+
+pub(crate) const OTLP_ENDPOINT: Setting<Collector> = Setting {
+    about: About {
+        name: "otlp_endpoint",
+        variable: "ONWARD_OTLP_ENDPOINT",
+        flag: "otlp-endpoint",
+        stands_for: "URL",
+        shape: Shape::Value,
+        default: "",
+        example: "\"http://localhost:4318\"",
+        meaning: "Where traces of calls go: a collector that speaks OTLP over plain HTTP. Needs a program built with the feature otel.",
+        is_rare: false,
+    },
+    kind: Collector,
 };
 
 pub(crate) const CONNECTIONS: Setting<Number> = Setting {

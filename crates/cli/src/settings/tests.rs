@@ -51,6 +51,19 @@ type Example = (&'static str, [&'static str; 3], [Value; 3]);
 
 /// Every setting that can be told apart without files beside it.
 fn examples() -> Vec<Example> {
+    let mut examples = plain_examples();
+    if cfg!(feature = "otel") {
+        examples.push((
+            "otlp_endpoint",
+            ["http://localhost:4318", "http://127.0.0.1:1/", "'http://c.example.com/otlp'"],
+            [json!("http://localhost:4318"), json!("http://127.0.0.1:1"), json!("http://c.example.com/otlp")],
+        ));
+    }
+    examples
+}
+
+/// Those that every program has.
+fn plain_examples() -> Vec<Example> {
     vec![
         (
             "store",
@@ -90,7 +103,7 @@ fn examples() -> Vec<Example> {
 fn a_flag_counts_more_than_the_environment_and_that_more_than_the_file() {
     let folder = folder();
     let examples = examples();
-    let without = ["tls_certificate", "tls_key"];
+    let without = ["tls_certificate", "tls_key", if cfg!(feature = "otel") { "" } else { "otlp_endpoint" }];
     let covered = |name: &str| examples.iter().any(|example| example.0 == name) || without.contains(&name);
     assert!(ALL.iter().all(|about| covered(about.name)));
     for (name, given, expected) in &examples {
@@ -245,6 +258,24 @@ fn settings_that_do_not_go_together_are_refused() {
     }
 }
 
+#[test]
+fn a_collector_is_refused_where_nothing_would_reach_it() {
+    let typed = |value: &str| World { typed: vec![("otlp_endpoint", value.to_owned())], ..World::default() };
+    for wrong in
+        ["localhost:4318", "https://localhost:4318", "grpc://localhost:4317", "http://", "http:///x", "http://a:b@c"]
+    {
+        let (code, sentence) = typed(wrong).refused();
+        assert_eq!(code, "invalid_setting", "{sentence}");
+        assert!(sentence.starts_with("--otlp-endpoint: ") && sentence.contains("http://localhost:4318"), "{sentence}");
+    }
+    assert_eq!(typed("").read().unwrap().otlp_endpoint, None);
+    if !cfg!(feature = "otel") {
+        let (code, sentence) = typed("http://localhost:4318").refused();
+        let expected = "--otlp-endpoint: this program was built without the feature otel";
+        assert_eq!((code.as_str(), sentence.as_str()), ("setting_not_built", expected));
+    }
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -279,7 +310,8 @@ fn files_that_we_show_are_files_that_can_be_read() {
     texts.push(std::fs::read_to_string(repository().join("deploy/onward.toml")).unwrap());
     texts.push(example());
     // The same with every setting taken in; the certificates that it names do not exist.
-    texts.push(example().lines().filter(|line| !line.contains(".pem")).fold(String::new(), |text, line| {
+    let is_usable = |line: &&str| !line.contains(".pem") && (cfg!(feature = "otel") || !line.contains("4318"));
+    texts.push(example().lines().filter(is_usable).fold(String::new(), |text, line| {
         let is_setting = ALL.iter().any(|about| line.starts_with(&format!("# {} = ", about.name)));
         text + if is_setting { line.trim_start_matches("# ") } else { line } + "\n"
     }));
@@ -287,5 +319,5 @@ fn files_that_we_show_are_files_that_can_be_read() {
         World { config: Some(file(&folder, text)), ..World::default() }.read().unwrap();
     }
     let all = texts.last().unwrap().lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
-    assert_eq!(all, ALL.len() - 2);
+    assert_eq!(all, ALL.len() - if cfg!(feature = "otel") { 2 } else { 3 });
 }

@@ -9,6 +9,8 @@ mod demo;
 mod doctor;
 mod mistakes;
 mod operators;
+#[cfg(feature = "otel")]
+mod otel;
 mod processes;
 mod program;
 mod server_kills;

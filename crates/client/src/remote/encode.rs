@@ -30,6 +30,7 @@ pub(super) fn work(new: NewExecution, fresh: Uuid) -> NewWork {
         unique_key: new.unique_key,
         policy: policy(new.policy),
         uuid: Some(new.chosen.unwrap_or(fresh)),
+        trace: new.trace,
     }
 }
 

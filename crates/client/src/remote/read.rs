@@ -39,6 +39,7 @@ pub(super) fn claimed(work: Work) -> Result<Claimed> {
         times_out_at: work.times_out_at,
         deadline: work.deadline,
         created_at: work.created_at,
+        trace: work.trace,
     })
 }
 

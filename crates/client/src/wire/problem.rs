@@ -82,7 +82,7 @@ fn status_of(error: &Error) -> (u16, &'static str) {
         Error::Engine(Engine::Store { .. } | Engine::Contended | Engine::ShuttingDown) => (503, "Service Unavailable"),
         Error::Engine(Engine::Internal(_)) | Error::Address(_) => (500, "Internal Server Error"),
         Error::Payload(onward_core::PayloadError::TooLarge { .. }) => (413, "Content Too Large"),
-        Error::Name(_) | Error::Id(_) | Error::Payload(_) => (400, "Bad Request"),
+        Error::Name(_) | Error::Id(_) | Error::Trace(_) | Error::Payload(_) => (400, "Bad Request"),
         Error::ExecutionFailed { .. } | Error::ExecutionCancelled { .. } | Error::ExecutionExpired { .. } => {
             (409, "Conflict")
         }

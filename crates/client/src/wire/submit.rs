@@ -5,7 +5,7 @@ use super::{Length, Problem, Time, is_default};
 use crate::{Client, Result};
 use onward_core::{
     Backoff, Category, Class, ExecutionId, IdempotencyKey, Json, Kind, Lane, Policy, RetryPolicy, Submitted, TagKey,
-    TagValue, UniqueKey, When, limits,
+    TagValue, TraceContext, UniqueKey, When, limits,
 };
 use onward_engine::NewExecution;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,9 @@ pub struct NewWork {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>,
         pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"))]
     pub uuid: Option<Uuid>,
+    /// The trace from which it comes. For a single submit the header `traceparent` says the same; this counts more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 /// What is decided beforehand; what is absent is decided by the lane, or is as usual.
@@ -219,6 +222,7 @@ impl NewWork {
             return Err(invalid("uuid", "must be of version 7"));
         }
         new.chosen = self.uuid;
+        new.trace = self.trace;
         Ok(new)
     }
 }

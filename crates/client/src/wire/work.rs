@@ -7,7 +7,7 @@ use crate::Result;
 use onward_core::record::{AttemptKind, StopRequest};
 use onward_core::{
     AfterFailure, Category, Claimed, Class, CommandId, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane, Millis,
-    Namespace, Reason, Renewed, Span, TagKey, TagValue, WorkerName, limits,
+    Namespace, Reason, Renewed, Span, TagKey, TagValue, TraceContext, WorkerName, limits,
 };
 use onward_engine::{End, LeaseReport, Reported, Wants};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -156,6 +156,9 @@ pub struct Work {
     pub deadline: Option<Millis>,
     /// When it was submitted.
     pub created_at: Millis,
+    /// The trace from which it was submitted, to go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 /// Extends leases.
@@ -415,6 +418,7 @@ impl From<Claimed> for Work {
             times_out_at: claimed.times_out_at,
             deadline: claimed.deadline,
             created_at: claimed.created_at,
+            trace: claimed.trace,
         }
     }
 }

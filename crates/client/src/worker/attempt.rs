@@ -33,6 +33,8 @@ pub(crate) async fn run(shared: std::sync::Arc<Shared>, taken: Taken) {
     while let Some(taken) = next {
         let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt + 1);
         let span = tracing::info_span!("attempt", %execution, kind = %taken.claimed.kind, attempt);
+        #[cfg(feature = "otel")]
+        crate::otel::go_on(&span, taken.claimed.trace);
         next = run_one(&shared, taken).instrument(span).await;
         if shared.stage() != Stage::Working
             && let Some(unused) = next.take()

@@ -13,6 +13,7 @@ mod setup;
 mod stopping;
 mod submitting;
 mod testkit;
+mod traces;
 mod trouble;
 mod views;
 mod world;

@@ -1,12 +1,12 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, EndedAttempt, Finished, Format, Operated, PublicState, Purging, Readiness, State, Transition, Waiting,
-    is_default,
+    Active, EndedAttempt, ExecutionFormat, Finished, Operated, PublicState, Purging, Readiness, State, Transition,
+    Waiting, is_default,
 };
 use crate::{
     Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, TagKey,
-    TagValue, UniqueKey,
+    TagValue, TraceContext, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// One execution. The first group of fields never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
-    /// The format of this record.
+    /// The format of this record, which follows from what it holds.
     #[serde(rename = "v")]
-    pub format: Format,
+    pub format: ExecutionFormat,
     /// Its stable name.
     pub id: ExecutionId,
     /// Whose it is.
@@ -50,6 +50,9 @@ pub struct Execution {
     pub created_at: Millis,
     /// The call that submitted it.
     pub created_by: CommandId,
+    /// The trace from which it was submitted; only in format 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 
     /// When it expires, wherever it stands then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,11 @@ pub enum Held {
 }
 
 impl Execution {
+    /// Puts it into a trace, or takes it out of one, and chooses the format that this needs.
+    pub(crate) fn carry(&mut self, trace: Option<TraceContext>) {
+        (self.trace, self.format) = (trace, ExecutionFormat::of(trace));
+    }
+
     /// What users see.
     #[must_use]
     pub fn public_state(&self) -> PublicState {

@@ -3,6 +3,7 @@
 mod access;
 mod attempt;
 mod execution;
+mod format;
 mod history;
 mod lane;
 mod member;
@@ -13,6 +14,7 @@ mod state;
 pub use access::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use execution::{Execution, Held, Progress};
+pub use format::{ExecutionFormat, FORMAT, Format};
 pub use history::{HistoryPage, Transition};
 pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
 pub use member::Member;
@@ -24,29 +26,6 @@ pub use state::{
 };
 
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-/// The newest format this version writes and reads.
-pub const FORMAT: u32 = 1;
-
-/// The format number that every stored body starts with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Format;
-
-impl Serialize for Format {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        FORMAT.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Format {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u32::deserialize(deserializer)? {
-            1..=FORMAT => Ok(Self),
-            newer => Err(de::Error::custom(format_args!("format {newer} is unknown to this version"))),
-        }
-    }
-}
 
 /// Any record of the system.
 #[expect(

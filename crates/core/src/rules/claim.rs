@@ -129,5 +129,6 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Re
         times_out_at: execution.times_out_at(active),
         deadline: execution.deadline,
         created_at: execution.created_at,
+        trace: execution.trace,
     })))
 }

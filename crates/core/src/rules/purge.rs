@@ -50,6 +50,7 @@ fn empty(execution: &mut Execution) {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
+    execution.carry(None);
     execution.tags.clear();
     execution.history.clear();
 }

@@ -2,8 +2,8 @@
 
 use crate::ids::fingerprint;
 use crate::record::{
-    ClassSeen, Execution, Format, Held, IdempotencyRecord, LaneState, Next, Readiness, Record, State, Waiting,
-    WhyDelayed,
+    ClassSeen, Execution, ExecutionFormat, Format, Held, IdempotencyRecord, LaneState, Next, Readiness, Record, State,
+    Waiting, WhyDelayed,
 };
 use crate::rules::{finish, lane};
 use crate::view::unreadable;
@@ -43,7 +43,7 @@ pub(crate) fn submit(view: &mut View, submit: &Submit, now: Millis) -> Result<Re
 fn create(view: &mut View, submit: &Submit, policy: Policy, now: Millis) -> Result<(), Stop> {
     let ready_at = time(view, "run_at", submit.when, now)?;
     let mut execution = Execution {
-        format: Format,
+        format: ExecutionFormat::of(submit.trace),
         id: submit.id,
         namespace: submit.namespace.clone(),
         lane: submit.lane.clone(),
@@ -57,6 +57,7 @@ fn create(view: &mut View, submit: &Submit, policy: Policy, now: Millis) -> Resu
         unique_key: submit.unique_key.clone(),
         created_at: now,
         created_by: submit.command,
+        trace: submit.trace,
         deadline: deadline(view, submit.deadline, now)?,
         tags: submit.tags.clone(),
         state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Initial }),
@@ -122,7 +123,7 @@ fn remember_key(view: &mut View, submit: &Submit, policy: &Policy, now: Millis) 
 }
 
 /// Tells two submits apart by what they ask for. The time is left out: a caller that says "in an hour" and repeats
-/// itself a second later means the same.
+/// itself a second later means the same. So is the trace: a repeat may come from another one.
 fn arguments(submit: &Submit) -> u64 {
     let tags: Vec<u8> = submit
         .tags

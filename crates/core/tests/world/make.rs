@@ -9,7 +9,7 @@ use onward_core::{
     Act, ApiKeyId, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay,
     Due, ExecutionId, Fail, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate,
     PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew, Reply, RetryPolicy, RevokeKey, SetLane, Share,
-    Span, Submit, TagKey, TagValue, Unclaim, When,
+    Span, Submit, TagKey, TagValue, TraceContext, Unclaim, When,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -57,7 +57,13 @@ pub fn submit(n: u128) -> Submit {
         idempotency_key: None,
         unique_key: None,
         deadline: None,
+        trace: None,
     }
+}
+
+/// A place in a trace.
+pub fn trace() -> TraceContext {
+    TraceContext::new(7, 8, 1).unwrap()
 }
 
 /// Retries so often, each after the same pause.

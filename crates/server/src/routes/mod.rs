@@ -76,7 +76,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
 /// The whole service.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let (routes, _) = all().split_for_parts();
-    routes
+    let routes = routes
         .merge(system::pages())
         .route_layer(from_fn_with_state(app.clone(), access::check))
         .route_layer(from_fn_with_state(app.clone(), in_time))
@@ -84,8 +84,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .method_not_allowed_fallback(|| async { Refusal::no_method() })
         .fallback(|| async { Refusal::no_route() })
         .layer(from_fn(survive))
-        .layer(from_fn_with_state(app.clone(), across_origins))
-        .with_state(app.clone())
+        .layer(from_fn_with_state(app.clone(), across_origins));
+    #[cfg(feature = "otel")]
+    let routes = routes.layer(from_fn(crate::spans::call));
+    routes.with_state(app.clone())
 }
 
 /// Counts a call and how long it took.
@@ -147,7 +149,7 @@ async fn across_origins(State(app): State<Arc<App>>, request: Request, next: Nex
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     let methods = HeaderValue::from_static("GET, POST, PATCH, DELETE");
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-    let allowed = "authorization, content-type, idempotency-key, last-event-id, onward-namespace";
+    let allowed = "authorization, content-type, idempotency-key, last-event-id, onward-namespace, traceparent";
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
     response
 }

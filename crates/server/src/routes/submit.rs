@@ -5,6 +5,7 @@ use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{Asked, Many, One};
 use crate::problem::Refusal;
+use crate::traces;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use onward::wire::{ItemAnswer, Length, NewWork, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
@@ -44,6 +45,7 @@ pub(super) async fn submit(
 ) -> Result<Said<SubmitAnswer>, Refusal> {
     let mut new = work.into_new(&caller.client)?;
     keyed(&mut new, &headers)?;
+    new.trace = new.trace.or_else(|| traces::of(&headers));
     let submitted = app.engine().submit(new).await?;
     let status = if submitted.created { StatusCode::CREATED } else { StatusCode::OK };
     let mut answer = SubmitAnswer::from(submitted);

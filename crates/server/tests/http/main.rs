@@ -8,4 +8,5 @@ mod events;
 mod hostile;
 mod looking;
 mod site;
+mod traces;
 mod working;

@@ -6,7 +6,7 @@ use crate::settings::{STORMY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
     Backoff, Category, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, Submitted, TagKey,
-    TagValue, UniqueKey, When, limits,
+    TagValue, TraceContext, UniqueKey, When, limits,
 };
 use onward_engine::{NewExecution, SubmitIds};
 use std::collections::BTreeMap;
@@ -117,6 +117,10 @@ impl Submitter {
         new.namespace = dice.pick(&settings.namespaces)?.clone();
         new.lane = dice.pick(&settings.lanes)?.clone();
         new.priority = if dice.percent(70) { 0 } else { dice.between(1, 9_000) as u16 };
+        // Some come from a trace, which their key may share with work from another one.
+        if new.priority % 2 == 1 {
+            new.trace = TraceContext::new(u128::from(new.priority), now.0 + 1, 1).ok();
+        }
         new.when = when(dice.below(20), dice.between(1, 12_000), now);
         new.requires = class(match dice.below(20) {
             0..=13 => &[],

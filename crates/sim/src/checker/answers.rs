@@ -294,7 +294,7 @@ fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool 
         && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
         && (execution.tags == work.tags || is_tagged_last(execution))
-        && (execution.retries, execution.created_at) == (work.retries, work.created_at)
+        && (execution.retries, execution.created_at, execution.trace) == (work.retries, work.created_at, work.trace)
         && (execution.deadline, attempt.resumed_at.is_some()) == (work.deadline, work.resumed)
 }
 

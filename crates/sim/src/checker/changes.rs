@@ -1,7 +1,7 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{EndedAttempt, Execution, Finished, Held, Purging, State};
+use onward_core::record::{EndedAttempt, Execution, ExecutionFormat, Finished, Held, Purging, State};
 use onward_core::{Event, Json, Millis, What};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
@@ -11,7 +11,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
     let fixed = |x: &Execution| {
         let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.share.clone());
         let keys = (x.idempotency_key.clone(), x.unique_key.clone());
-        (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by)
+        (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by, x.trace, x.format)
     };
     if fixed(before) != fixed(after) {
         return Err("something that never changes has changed".to_owned());
@@ -112,6 +112,7 @@ fn emptied(mut execution: Execution) -> Execution {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
+    (execution.trace, execution.format) = (None, ExecutionFormat::First);
     execution.tags.clear();
     execution.history.clear();
     execution

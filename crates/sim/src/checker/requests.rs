@@ -2,7 +2,7 @@
 //! submit.
 
 use super::{Change, Checker};
-use onward_core::record::{Execution, Readiness, Record, State, Waiting};
+use onward_core::record::{Execution, ExecutionFormat, Readiness, Record, State, Waiting};
 use onward_core::{Key, Millis, PayloadSlot, Span, When};
 use onward_engine::NewExecution;
 
@@ -36,6 +36,10 @@ impl Checker {
     pub(super) fn differs_from(&self, new: &NewExecution, born: &Execution) -> Option<String> {
         if !self.same_arguments(born, new) {
             return Some("has other arguments than its submit".to_owned());
+        }
+        let needed = if new.trace.is_some() { ExecutionFormat::Traced } else { ExecutionFormat::First };
+        if (born.trace, born.format) != (new.trace, needed) {
+            return Some(format!("is of the trace {:?} and should be of {:?}", born.trace, new.trace));
         }
         let asked = match new.when {
             When::Now => born.created_at,

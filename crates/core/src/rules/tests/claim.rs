@@ -33,6 +33,7 @@ fn a_claim_starts_an_attempt_under_a_lease() {
         times_out_at: None,
         deadline: None,
         created_at: submitted_at,
+        trace: None,
     };
     assert_eq!(*claimed, expected);
     let worker: crate::WorkerName = "worker-1".parse().unwrap();

@@ -2,9 +2,10 @@
 
 use crate::record::Record;
 use crate::rules::world::World;
-use crate::rules::world::make::{class, id, namespace, submit};
+use crate::rules::world::make::{class, id, namespace, submit, trace};
 use crate::{
-    Command, Due, Key, Payload, Policy, Rejection, Reply, RetryPolicy, Span, Submit, Submitted, When, Window, limits,
+    Command, Due, Key, Payload, Policy, Rejection, Reply, RetryPolicy, Span, Submit, Submitted, TraceContext, When,
+    Window, limits,
 };
 
 fn keyed(n: u128) -> Submit {
@@ -63,6 +64,16 @@ fn another_time_is_the_same_request() {
     world.submit(Submit { when: When::After(Span::hours(1)), ..keyed(1) });
     world.pass(Span::seconds(1));
     assert_eq!(world.submit(Submit { when: When::After(Span::hours(1)), ..keyed(2) }), id(1));
+}
+
+#[test]
+fn a_repeat_from_another_trace_is_the_same_request() {
+    let mut world = World::new(1);
+    world.submit(Submit { trace: Some(trace()), ..keyed(1) });
+    let another = Some(TraceContext::new(9, 9, 0).unwrap());
+    assert_eq!(world.submit(Submit { trace: another, ..keyed(2) }), id(1));
+    assert_eq!(world.submit(keyed(3)), id(1));
+    assert_eq!(world.execution(id(1)).trace, Some(trace()), "it stays in the trace of the first");
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod steer;
 mod stop;
 mod submit;
 mod timeout;
+mod trace;
 mod unique;
 mod vectors;
 mod view;

@@ -20,7 +20,7 @@ fn ended(attempts: u32, beside: bool) -> World {
     let tags = make::tags(&[("a", "b")]);
     let unique_key = Some("only".parse().unwrap());
     let policy = make::retry(limits::RETRIES_MAX, Span(0));
-    world.submit(Submit { input, tags, unique_key, policy, ..submit(1) });
+    world.submit(Submit { input, tags, unique_key, policy, trace: Some(make::trace()), ..submit(1) });
     for n in 1..u128::from(attempts) {
         let fence = world.claim(id(1), 1_000 + n).fence;
         world.accept(&make::fail(2_000 + n, fence));
