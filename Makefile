@@ -1,11 +1,13 @@
 # `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo deps test check bench chaos upgrade sim sim-mutants bars
+.PHONY: help demo deps test check bench chaos upgrade fuzz sim sim-mutants bars
 
 CARGO ?= cargo
 SEEDS ?= 2000
 MUTANT_SEEDS ?= 500
+CASES ?= 100000
+FUZZED = onward-fuzz onward-core onward-store onward-engine onward onward-server onward-cli
 STORES ?= sqlite postgres valkey cluster
 
 help:
@@ -38,6 +40,10 @@ sim: ## Run the engine in a broken world, SEEDS=2000 times
 sim-mutants: ## Plant faults in the engine; the simulation must find each one
 	@$(CARGO) build -p onward-sim
 	@$(CARGO) run -q -p onward-sim -- --mutants --seeds $(MUTANT_SEEDS)
+
+# Fuzz tests have names that start with `fuzz`; those of public parsers are in a test program of that name.
+fuzz: ## Give every parser CASES=100000 hostile inputs
+	@PROPTEST_CASES=$(CASES) $(CARGO) test --no-fail-fast $(FUZZED:%=-p %) --lib --bins --test fuzz fuzz
 
 chaos: deps ## Kill processes and break servers under load for a quarter of an hour, and have the history judged
 	@$(CARGO) build -p onward-chaos -p onward-checker

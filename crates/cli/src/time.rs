@@ -42,6 +42,8 @@ pub(crate) fn rough(span: Span) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
 
     #[test]
     fn lengths_of_time_are_read_as_people_write_them() {
@@ -71,5 +73,26 @@ mod tests {
         {
             assert_eq!(at("--at", text).unwrap_err().code(), "invalid_time", "{text}");
         }
+    }
+    /// A length means the same here and in a call of the HTTP API.
+    #[test]
+    fn fuzz_lengths_of_time() {
+        fuzz(near("([0-9]{1,5}(ms|s|m|h|d)){1,3}|PT[0-9]{1,3}H|-?[0-9] days"), |text| {
+            let Ok(length) = duration("--delay", &text) else { return Ok(false) };
+            let served = text.parse::<onward::wire::Length>().map(|length| u128::from(length.0.0));
+            prop_assert_eq!(served, Ok(length.as_millis()));
+            Ok(true)
+        });
+    }
+
+    #[test]
+    fn fuzz_times_are_shown_as_they_are_read() {
+        let stamp = "(19[5-9]|20[0-9])[0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]0[0-9]:00)";
+        fuzz(near(stamp), |text| {
+            let Ok(time) = at("--at", &text) else { return Ok(false) };
+            let shown = show(time);
+            prop_assert!(at("--at", &shown).is_ok_and(|again| again == time), "{text:?} is shown as {shown:?}");
+            Ok(true)
+        });
     }
 }

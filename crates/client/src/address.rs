@@ -102,7 +102,7 @@ impl FromStr for Address {
             Some(("valkey" | "valkeys" | "redis" | "rediss", place)) if place.starts_with("//") => {
                 Ok(Self::Valkey(ServerUrl(text.to_owned())))
             }
-            Some(("http" | "https", place)) if place.starts_with("//") => {
+            Some(("http" | "https", place)) if names_host(place) => {
                 if place.contains(['?', '#', '@']) {
                     let why = "a server's address is a scheme, a host, a port and a path; the key is given apart";
                     return Err(AddressError::Malformed { address: "http".to_owned(), why });
@@ -120,6 +120,11 @@ impl FromStr for Address {
             _ => Err(AddressError::UnknownScheme { address: text.rsplit('@').next().unwrap_or_default().to_owned() }),
         }
     }
+}
+
+/// Whether a host follows the slashes.
+fn names_host(place: &str) -> bool {
+    place.strip_prefix("//").is_some_and(|host| !host.is_empty() && !host.starts_with(['/', ':']))
 }
 
 #[cfg(test)]
@@ -162,6 +167,9 @@ mod tests {
             ("postgres:here", "malformed_store_address"),
             ("valkey:6379", "malformed_store_address"),
             ("http:8700", "malformed_store_address"),
+            ("http://", "malformed_store_address"),
+            ("https:///onward", "malformed_store_address"),
+            ("http://:8700", "malformed_store_address"),
             ("http://u:secret@h", "malformed_store_address"),
             ("http://h?key=secret", "malformed_store_address"),
         ] {

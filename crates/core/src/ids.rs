@@ -176,7 +176,7 @@ macro_rules! random_id {
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let digits = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
                 let word = u128::from_str_radix(text, 16).ok().filter(|_| digits);
-                word.map(Self).ok_or_else(|| IdError::Uuid(text.to_owned()))
+                word.map(Self).ok_or_else(|| IdError::Uuid(text.chars().take(80).collect()))
             }
         }
     };

@@ -3,7 +3,9 @@
 //! A key is unique in the whole store. Where several partitions hold a record of one name, the key ends with its
 //! partition. Records of one execution share its id as a prefix, so that they are neighbours on disk.
 
-use crate::{ApiKeyId, Class, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, UniqueKey};
+use crate::{
+    ApiKeyId, Class, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, UniqueKey, limits,
+};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -127,7 +129,7 @@ fn plain(family: &str, parts: &[&str]) -> Option<Key> {
         ("lane", [ns, lane]) => Key::LaneMaster(ns.parse().ok()?, lane.parse().ok()?),
         ("lane", [ns, lane, p]) => Key::LaneCopy(ns.parse().ok()?, lane.parse().ok()?, partition(p)?),
         ("class", [ns, lane, class, p]) => {
-            Key::Class(ns.parse().ok()?, lane.parse().ok()?, Arc::from(*class), partition(p)?)
+            Key::Class(ns.parse().ok()?, lane.parse().ok()?, class_name(class)?, partition(p)?)
         }
         ("out", [from, to]) => Key::Outbox(partition(from)?, partition(to)?),
         ("out", [from, to, seq]) => Key::Message(partition(from)?, partition(to)?, seq.parse().ok()?),
@@ -137,6 +139,13 @@ fn plain(family: &str, parts: &[&str]) -> Option<Key> {
         ("dead", [from, to, seq]) => Key::Dead(partition(from)?, partition(to)?, seq.parse().ok()?),
         _ => return None,
     })
+}
+
+/// A text that [`Class::name`] may have written.
+fn class_name(text: &str) -> Option<Arc<str>> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+#".contains(&byte);
+    let is_name = (1..=limits::CLASS_NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(fits);
+    is_name.then(|| text.into())
 }
 
 #[cfg(test)]
@@ -181,6 +190,9 @@ mod tests {
             "out/1/x",
             "key/a",
             "class/a/b/c",
+            "class/a/b//7",
+            "class/a/b/\t/7",
+            &format!("class/a/b/{}/7", "c".repeat(65)),
             "nonsense/1",
             "out/1/+2",
             "out/01/2",

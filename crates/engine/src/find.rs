@@ -113,7 +113,7 @@ impl Engine {
                     |execution: &Execution| execution.namespace == *namespace && filter.lets_through(execution);
                 page.executions.extend(execution.filter(wanted));
                 if page.executions.len() == limit || page.scanned >= SCAN_MAX {
-                    page.next = after.map(|(rank, id)| format!("{rank}.{id}"));
+                    page.next = after.as_ref().map(cursor_of);
                     return Ok(page);
                 }
             }
@@ -241,10 +241,47 @@ async fn due_step(shared: &Shared, from: u64, after: Option<Place>, size: usize)
     }
 }
 
+fn cursor_of((rank, id): &Place) -> String {
+    format!("{rank}.{id}")
+}
+
 fn place_of(cursor: &str) -> Result<Place, Error> {
     let parsed = cursor.split_once('.').and_then(|(rank, id)| Some((rank.parse().ok()?, id.parse().ok()?)));
-    parsed.ok_or_else(|| {
+    // One spelling only: `+7` is not 7.
+    parsed.filter(|place| cursor_of(place) == cursor).ok_or_else(|| {
         let why = format!("{:?} is not where a page ended", cursor.chars().take(80).collect::<String>());
         Rejection::InvalidArgument { field: "cursor", why }.into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
+
+    #[test]
+    fn a_cursor_is_what_a_page_gave() {
+        let id = "x-0192f0c8-0000-7000-8000-000000000001-17";
+        assert_eq!(place_of(&format!("7.{id}")).unwrap(), (7, id.parse().unwrap()));
+        for wrong in ["", ".", "7", &format!("+7.{id}"), &format!("07.{id}"), &format!("7.{id} "), id] {
+            assert_eq!(place_of(wrong).unwrap_err().code(), "invalid_argument", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fuzz_cursors_of_pages_have_one_spelling() {
+        let id = "x-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-[1-9][0-9]{0,3}";
+        let valid = (any::<u64>(), id).prop_map(|(rank, id)| format!("{rank}.{id}"));
+        fuzz(near(valid), |text| match place_of(&text) {
+            Ok(place) => {
+                prop_assert_eq!(cursor_of(&place), text);
+                Ok(true)
+            }
+            Err(error) => {
+                prop_assert!(error.to_string().len() < 1_000, "{error}");
+                Ok(false)
+            }
+        });
+    }
 }

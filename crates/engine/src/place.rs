@@ -41,7 +41,9 @@ impl Place {
             }
             Some(Self { cursor: Cursor::from_text(cursor), told })
         };
-        parsed().unwrap_or_else(|| Self { cursor: Cursor::from_text(text), told: BTreeMap::new() })
+        // One spelling only, so that nothing else passes for what was written.
+        let own = parsed().filter(|place| place.text() == text);
+        own.unwrap_or_else(|| Self { cursor: Cursor::from_text(text), told: BTreeMap::new() })
     }
 
     /// As text that a reader keeps.
@@ -79,6 +81,8 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
 
     fn found(partition: u16, position: u64, body: &'static str) -> Event {
         Event { partition: Partition(partition), position, body: body.into(), cursor: Cursor::start() }
@@ -111,8 +115,28 @@ mod tests {
 
     #[test]
     fn what_no_reader_kept_is_left_to_the_store() {
-        for text in ["", "17", "17|", "17|1.2.3", "17|1.2.x.4", "|"] {
-            assert_eq!(Place::parse(text).text(), text);
+        for text in
+            ["", "17", "17|", "17|1.2.3", "17|1.2.x.4", "|", "17|1.2.3.4.5", "17|+1.2.3.4", "17|2.1.1.1,1.1.1.1"]
+        {
+            let place = Place::parse(text);
+            assert_eq!((place.text().as_str(), place.cursor.as_str()), (text, text));
         }
+    }
+
+    #[test]
+    fn fuzz_places_keep_their_text() {
+        let part = || (0_u16..4, any::<u64>(), 0_usize..300, any::<u16>());
+        let parts = prop::collection::vec(part(), 0..3).prop_map(|mut parts| {
+            parts.sort_unstable();
+            let text = |(partition, position, count, mark)| format!("{partition}.{position}.{count}.{mark}");
+            parts.into_iter().map(text).collect::<Vec<_>>().join(",")
+        });
+        let valid = ("[0-9a-f;=]{0,9}", parts).prop_map(|(cursor, parts)| format!("{cursor}{MARK}{parts}"));
+        fuzz(near(valid), |text| {
+            let place = Place::parse(&text);
+            prop_assert_eq!(place.text(), text.as_str());
+            let _told = place.told_of(&found(1, 11, "one"));
+            Ok(!place.told.is_empty())
+        });
     }
 }

@@ -184,7 +184,11 @@ fn is_local(headers: &HeaderMap) -> bool {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    // An address of version 6 stands in brackets, since it has colons itself.
+    let address = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(inside) => inside.parse().map(IpAddr::V6),
+        None => name.parse().map(IpAddr::V4),
+    };
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
@@ -208,4 +212,47 @@ fn namespace(request: &Request, key: Option<&ApiKey>) -> Result<Namespace, Refus
 
 fn in_query(query: &str) -> Option<String> {
     query.split('&').find_map(|pair| pair.strip_prefix("namespace=")).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
+
+    fn is_local_host(host: &str) -> bool {
+        HeaderValue::from_str(host).is_ok_and(|value| is_local(&HeaderMap::from_iter([(header::HOST, value)])))
+    }
+
+    #[test]
+    fn names_of_this_machine_are_known() {
+        for host in ["localhost", "LOCALHOST:8700", "127.0.0.1", "127.1.2.3:1", "[::1]", "[::1]:8700"] {
+            assert!(is_local_host(host), "{host}");
+        }
+        for host in
+            ["", "::1", "::1]", "[::1", "[[::1]]", "[127.0.0.1]", "127.0.0.1.evil", "localhost.", "evil:127.0.0.1"]
+        {
+            assert!(!is_local_host(host), "{host}");
+        }
+    }
+
+    /// Without keys, only calls that were meant for this machine are let through.
+    #[test]
+    fn fuzz_hosts_of_this_machine() {
+        let hosts =
+            near("(localhost|LocalHost|127\\.0\\.0\\.1|127\\.1\\.2\\.3|\\[::1\\]|evil\\.example)(:[0-9]{1,5})?");
+        fuzz(hosts, |host| {
+            if !is_local_host(&host) {
+                return Ok(false);
+            }
+            let name = host.trim_end_matches(|c: char| c.is_ascii_digit());
+            let name = name.strip_suffix(':').unwrap_or(&host).to_ascii_lowercase();
+            let is_numeric = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit() || b".:".contains(&byte));
+            let inside = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+            let is_loopback = name.starts_with("127.") && is_numeric(&name) || inside.is_some_and(is_numeric);
+            prop_assert!(name == "localhost" || is_loopback, "{host:?}");
+            Ok(true)
+        });
+    }
 }

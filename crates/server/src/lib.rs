@@ -9,6 +9,8 @@ mod app;
 mod body;
 mod brisk;
 mod docs;
+#[cfg(test)]
+mod fuzz;
 mod keyring;
 mod lane_metrics;
 mod listener;

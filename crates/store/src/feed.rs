@@ -12,7 +12,9 @@ pub(crate) fn position(cursor: &Cursor) -> Result<u64> {
     if text.is_empty() {
         return Ok(0);
     }
-    text.parse().map_err(|_| check::foreign_cursor(text))
+    // One spelling only: `+7` is not 7.
+    let position = text.parse().ok().filter(|position: &u64| position.to_string() == text);
+    position.ok_or_else(|| check::foreign_cursor(text))
 }
 
 /// An event at a position.

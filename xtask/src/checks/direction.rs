@@ -7,15 +7,19 @@ use crate::tree::Tree;
 /// For each package, the packages of ours it may name, in any kind of dependency. Itself is always allowed, since a
 /// package may turn on its own features for its tests.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("onward-core", &[]),
+    ("onward-fuzz", &[]),
+    ("onward-core", &["onward-fuzz"]),
     ("onward-servers", &[]),
-    ("onward-store", &["onward-servers"]),
-    ("onward-engine", &["onward-core", "onward-servers", "onward-store"]),
+    ("onward-store", &["onward-fuzz", "onward-servers"]),
+    ("onward-engine", &["onward-core", "onward-fuzz", "onward-servers", "onward-store"]),
     // Its scenarios run over HTTP too, so that its tests need the server that stands above it.
-    ("onward", &["onward-core", "onward-engine", "onward-server", "onward-servers", "onward-store"]),
-    ("onward-server", &["onward", "onward-core", "onward-engine", "onward-servers", "onward-store"]),
+    ("onward", &["onward-core", "onward-engine", "onward-fuzz", "onward-server", "onward-servers", "onward-store"]),
+    ("onward-server", &["onward", "onward-core", "onward-engine", "onward-fuzz", "onward-servers", "onward-store"]),
     ("onward-sim", &["onward", "onward-core", "onward-engine", "onward-store"]),
-    ("onward-cli", &["onward", "onward-core", "onward-engine", "onward-server", "onward-servers", "onward-store"]),
+    (
+        "onward-cli",
+        &["onward", "onward-core", "onward-engine", "onward-fuzz", "onward-server", "onward-servers", "onward-store"],
+    ),
     // It judges what the others did, so it shares nothing with them.
     ("onward-checker", &[]),
     ("onward-chaos", &["onward", "onward-checker", "onward-core", "onward-engine", "onward-servers", "onward-store"]),

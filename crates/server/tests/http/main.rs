@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error panics")]
 
 mod access;
+mod certify;
+mod cors;
 mod draining;
 mod events;
 mod hostile;
 mod looking;
 mod site;
+mod tls;
 mod traces;
 mod working;

@@ -1,8 +1,8 @@
 //! A server on a store in memory, and a caller.
 
-use onward::Client;
 use onward::engine::NewKey;
 use onward::keys::{Secret, hash};
+use onward::{Client, ClientOptions};
 use onward_core::ApiKeyId;
 use onward_core::record::Role;
 use onward_engine::clock::Chance;
@@ -44,7 +44,12 @@ impl Site {
     }
 
     pub(crate) async fn with(options: Options) -> Self {
-        let client = Client::open("memory:").await.unwrap();
+        Self::of(ClientOptions::default(), options).await
+    }
+
+    /// A server on a store that was chosen as well.
+    pub(crate) async fn of(client: ClientOptions, options: Options) -> Self {
+        let client = Client::open_with("memory:", client).await.unwrap();
         let options = Options { bind: "127.0.0.1:0".parse().unwrap(), ..options };
         let server = Server::bind(client.clone(), options).await.unwrap();
         let address = server.address();

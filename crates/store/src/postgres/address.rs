@@ -93,13 +93,17 @@ fn partition_count(value: &str) -> Result<u16> {
 fn decoded(value: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
+    let digit = |byte: Option<u8>| {
+        byte.and_then(|byte| char::from(byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok())
+    };
     while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next(), rest.next()].into_iter().flatten().map(char::from).collect::<String>();
-            bytes.push(u8::from_str_radix(&digits, 16).map_err(|_| invalid("a % in the address is no escape"))?);
-        } else {
-            bytes.push(byte);
-        }
+        bytes.push(match byte {
+            b'%' => {
+                let digits = digit(rest.next()).zip(digit(rest.next()));
+                digits.map(|(high, low)| high << 4 | low).ok_or_else(|| invalid("a % in the address is no escape"))?
+            }
+            byte => byte,
+        });
     }
     String::from_utf8(bytes).map_err(|_| invalid("an escape in the address is no text"))
 }
@@ -121,7 +125,10 @@ mod tests {
         assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
         let address = parse("postgresql://h/db").unwrap();
         assert_eq!((address.schema.as_str(), address.partitions), ("onward", None));
-        assert_eq!(decoded("/a%20b").unwrap(), "/a b");
+        assert_eq!(decoded("/a%20b%C3%a9").unwrap(), "/a bé");
+        for wrong in ["%", "%2", "%+2", "%zz", "%ff"] {
+            assert!(decoded(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod audit;
 mod changes;
 mod fault;
 mod feed;
+#[cfg(test)]
+mod fuzz;
 mod group;
 mod link;
 mod pause;

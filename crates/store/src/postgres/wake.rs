@@ -232,6 +232,8 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
 mod tests {
     use super::*;
     use crate::Version;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
 
     #[test]
     fn what_cannot_be_told_in_full_names_no_place() {
@@ -251,5 +253,19 @@ mod tests {
             topics: topic.iter().map(|&topic| topic.to_owned()).collect(),
         };
         assert_eq!(heard, [told(5, &["a"]), nowhere(), nowhere(), told(8, &[])]);
+    }
+    /// Whatever comes over the channel, every line of it is a hint, and nothing is made up.
+    #[test]
+    fn fuzz_payloads_of_other_processes() {
+        fuzz(near("([0-9]{1,4}(\t[a-z/-]{1,9}){0,3}\n){0,4}"), |payload| {
+            let wakes = Wakes::new();
+            let mut hints = wakes.hints.subscribe();
+            wakes.hear(&payload);
+            let heard: Vec<Wake> = std::iter::from_fn(|| hints.try_recv().ok()).collect();
+            prop_assert_eq!(heard.len(), payload.lines().count());
+            let topics: usize = heard.iter().map(|wake| wake.topics.len()).sum();
+            prop_assert_eq!(topics, payload.matches('\t').count());
+            Ok(heard.iter().any(|wake| wake.partition.is_some()))
+        });
     }
 }

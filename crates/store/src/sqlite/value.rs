@@ -48,7 +48,7 @@ pub(super) fn entries_to_text(entries: &[Entry], text: &mut String) {
 
 /// The entries of one record, as written by [`entries_to_text`], without copying the names.
 pub(super) fn entry_lines(text: &str) -> impl Iterator<Item = Result<(u64, &str)>> {
-    text.lines().map(|line| {
+    text.split_terminator('\n').map(|line| {
         let parts = line.split_once(' ');
         let parsed = parts.and_then(|(rank, name)| rank.parse().ok().map(|rank| (rank, name)));
         parsed.ok_or_else(|| fault::corrupt("a record's index entries do not parse"))
@@ -64,6 +64,8 @@ pub(super) fn entries_from_text(text: &str) -> Result<Vec<Entry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
 
     #[test]
     fn entries_survive_their_text() {
@@ -76,5 +78,16 @@ mod tests {
         entries_to_text(&entries, &mut text);
         assert_eq!(entries_from_text(&text).unwrap(), entries);
         assert!(entries_from_text("no rank\n").is_err());
+        assert_eq!(entries_from_text("7 a\r\n").unwrap(), [Entry { name: IndexName::new("a\r"), rank: 7 }]);
+    }
+    #[test]
+    fn fuzz_texts_of_entries() {
+        fuzz(near("([0-9]{1,19} [a-z/= ]{1,9}\n){0,3}"), |text| {
+            let Ok(entries) = entries_from_text(&text) else { return Ok(false) };
+            let mut written = String::new();
+            entries_to_text(&entries, &mut written);
+            prop_assert_eq!(entries_from_text(&written).unwrap(), entries);
+            Ok(true)
+        });
     }
 }

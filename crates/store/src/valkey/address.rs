@@ -32,7 +32,7 @@ impl Address {
         let tls = match scheme {
             "valkey" | "redis" => false,
             "valkeys" | "rediss" => true,
-            other => return Err(bad(&format!("the scheme {other} is not valkey, redis, valkeys or rediss"))),
+            _ => return Err(bad("its scheme is not valkey, redis, valkeys or rediss")),
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, db) = rest.split_once('/').unwrap_or((rest, ""));
@@ -55,7 +55,10 @@ impl Address {
             tls,
             user: user.filter(|user| !user.is_empty()),
             password: password.filter(|password| !password.is_empty()),
-            db: db.map_err(|_| bad("what follows the host is not the number of a database"))?,
+            db: db
+                .ok()
+                .filter(|db| *db >= 0)
+                .ok_or_else(|| bad("what follows the host is not the number of a database"))?,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -89,7 +92,11 @@ impl Address {
                 }
                 self.prefix = value.to_owned();
             }
-            other => return Err(bad(&format!("{other} is not cluster, prefix, partitions or wait"))),
+            // A password with a sign that is not escaped may reach as far as here, and ends with an @.
+            other => {
+                let shown = other.rsplit('@').next().unwrap_or_default();
+                return Err(bad(&format!("{shown:?} is not cluster, prefix, partitions or wait")));
+            }
         }
         Ok(())
     }
@@ -127,16 +134,25 @@ fn bad(why: &str) -> Error {
     Error::new(ErrorKind::Invalid, message).unwritten()
 }
 
+/// A host with its port. Errors do not repeat it: behind a slash that is not escaped it may be half of a password.
 fn host(text: &str) -> Result<Host> {
-    let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((name, rest)) => (name, rest.strip_prefix(':')),
-        None => text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port))),
+    let (name, rest) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some(parts) => parts,
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
     };
     if name.is_empty() {
         return Err(bad("it names no host"));
     }
-    let port = port.map_or(Ok(PORT), str::parse).map_err(|_| bad(&format!("{text} has no valid port")))?;
-    Ok((name.to_owned(), port))
+    let port = match rest.strip_prefix(':') {
+        Some(port) => port.parse().ok().filter(|_| digits(port)),
+        None => rest.is_empty().then_some(PORT),
+    };
+    Ok((name.to_owned(), port.ok_or_else(|| bad("a host is not followed by a port from 0 to 65535"))?))
+}
+
+/// Whether a text has digits only: `+7` is a number too, but no port.
+fn digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Undoes `%20` and the like.
@@ -149,7 +165,8 @@ fn decode(text: &str) -> Result<String> {
             bytes.push(byte);
             continue;
         }
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = behind.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(decoded.ok_or_else(|| bad("a % is not followed by two hexadecimal digits"))?);
         rest = &behind[2..];
@@ -197,10 +214,21 @@ mod tests {
             "valkey://h?other=1",
             "valkey://a,b/1",
             "valkey://%zz@h",
+            "valkey://%+7@h",
+            "valkey://[::1]x",
+            "valkey://[::1]x:7",
+            "valkey://h:+7",
+            "valkey://h/-1",
             "valkey://h?cluster=maybe",
         ] {
             let error = Address::parse(text).expect_err(text);
             assert_eq!(error.kind(), ErrorKind::Invalid, "{text}");
+        }
+        for text in
+            ["valkey://me:hid/den@h", "valkey://me:hid?den@h", "valkey://me:hid?den@h?prefix=a", "x:hidden@://h"]
+        {
+            let error = Address::parse(text).expect_err(text).to_string();
+            assert!(!error.contains("hid") && !error.contains("den"), "{text}: {error}");
         }
     }
 }

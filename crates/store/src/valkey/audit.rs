@@ -126,3 +126,22 @@ impl Reader<'_> {
         Ok((page.rows >= limit as u64).then_some(last))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
+
+    #[test]
+    fn fuzz_places_in_an_audit() {
+        fuzz(near("records [0-3] [1-9][0-9]{0,18}|places [0-3] ([0-9a-f]{2}){0,20}"), |text| {
+            let Some(from) = From::parse(&text, 4) else { return Ok(false) };
+            let (From::Records { tag, .. } | From::Places { tag, .. }) = &from;
+            prop_assert!(*tag < 4);
+            let again = From::parse(&from.text(), 4).map(|again| again.text());
+            prop_assert_eq!(again, Some(from.text()));
+            Ok(true)
+        });
+    }
+}

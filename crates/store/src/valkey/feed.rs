@@ -70,7 +70,9 @@ impl Places {
         if text.is_empty() {
             return Ok(Self { next: 0, at: vec![Place::default(); partitions] });
         }
-        parse().ok_or_else(|| check::foreign_cursor(text))
+        // One spelling only, so that nothing else passes for a cursor.
+        let own = parse().filter(|places| places.cursor().as_str() == text);
+        own.ok_or_else(|| check::foreign_cursor(text))
     }
 
     fn cursor(&self) -> Cursor {
@@ -205,6 +207,8 @@ fn parse(answer: Value, chunk: usize) -> Result<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
 
     #[test]
     fn marks_stay_the_same_for_ever() {
@@ -226,8 +230,21 @@ mod tests {
         }
         let places = Places { next: 1, at: vec![none, some(16, Some(0xab)), none, none] };
         assert_eq!(places.cursor().as_str(), "1;,10.ab");
-        for text in ["not a cursor", "3;", "0;1,2,3,4", "0;x", ";", "5", "0;1.", "0;.1", "0;1.10000"] {
+        for text in
+            ["not a cursor", "3;", "0;1,2,3,4", "0;x", ";", "5", "0;1.", "0;.1", "0;1.10000", "0;0.7", "+0;", "0;1,"]
+        {
             assert!(parse(text, 3).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn fuzz_cursors_have_one_spelling() {
+        let place = "([1-9a-f][0-9a-f]{0,15}(\\.[1-9a-f][0-9a-f]{0,3})?)?";
+        fuzz(near((0..4, place, place, place).prop_map(|(next, a, b, c)| format!("{next};{a},{b},{c},1"))), |text| {
+            let Ok(places) = Places::parse(&Cursor::from_text(text.as_str()), 4) else { return Ok(false) };
+            prop_assert!(places.next < 4 && places.at.len() == 4);
+            prop_assert!(text.is_empty() || places.cursor().as_str() == text, "{text:?}");
+            Ok(true)
+        });
     }
 }

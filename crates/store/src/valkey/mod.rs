@@ -8,6 +8,8 @@ mod audit;
 mod commit;
 mod fault;
 mod feed;
+#[cfg(test)]
+mod fuzz;
 mod info;
 mod keys;
 mod net;

@@ -20,7 +20,9 @@ pub(super) fn parse(answers: Vec<Value>, asked: &Host) -> Result<Vec<Host>> {
             _ => asked.0.clone(),
         };
         let host = (name, u16::try_from(*port).unwrap_or(asked.1));
-        for slot in *first..=*last {
+        // However far a range reaches, no more than the slots are walked through.
+        let (first, last) = ((*first).max(0), (*last).min(i64::from(SLOTS) - 1));
+        for slot in first..=last {
             if let Some(slot) = usize::try_from(slot).ok().and_then(|slot| slots.get_mut(slot)) {
                 *slot = Some(host.clone());
             }
@@ -53,6 +55,8 @@ mod tests {
         let whole = Value::Array(vec![range(0, 8191, "", 7), range(8192, 16_383, "b", 8)]);
         let slots = parse(vec![whole], &asked).unwrap();
         assert_eq!((&slots[8191], &slots[8192]), (&("asked".to_owned(), 7), &("b".to_owned(), 8)));
+        let endless = Value::Array(vec![range(i64::MIN, i64::MAX, "a", 7)]);
+        assert_eq!(parse(vec![endless], &asked).unwrap().len(), usize::from(SLOTS));
         let holes = Value::Array(vec![range(0, 8191, "a", 7)]);
         let error = parse(vec![holes], &asked).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);

@@ -114,6 +114,8 @@ pub(super) fn event_id(position: u64) -> String {
 pub(super) fn position(id: &[u8]) -> Result<u64> {
     let parts = std::str::from_utf8(id).ok().and_then(|id| id.split_once('-'));
     let parts = parts.and_then(|(high, low)| Some((high.parse::<u64>().ok()?, low.parse::<u64>().ok()?)));
+    // Numbers that are too large would stand for another position.
+    let parts = parts.filter(|(high, low)| high >> (u64::BITS - LOW_BITS) == 0 && low >> LOW_BITS == 0);
     let (high, low) = parts.ok_or_else(|| fault::corrupt("an event's id is not two numbers"))?;
     Ok((high << LOW_BITS) | low)
 }
@@ -155,6 +157,9 @@ mod tests {
     fn positions_survive_their_ids() {
         for at in [0, 1, (1 << LOW_BITS) - 1, 1 << LOW_BITS, (1 << 61) + 5, u64::MAX] {
             assert_eq!(position(event_id(at).as_bytes()).unwrap(), at);
+        }
+        for wrong in ["", "1", "1-", "65536-0", "0-281474976710656", "a-1"] {
+            assert!(position(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 }

@@ -171,6 +171,8 @@ impl Listener {
 mod tests {
     use super::*;
     use crate::{Batch, Version};
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near_bytes};
 
     fn committed(batches: &[(u16, &[&str])]) -> Untold {
         let mut untold = Untold::default();
@@ -198,5 +200,18 @@ mod tests {
         let long: Vec<&str> = long.iter().map(String::as_str).collect();
         let many: Vec<(u16, &[&str])> = (0..100).map(|partition| (partition, &long[..])).collect();
         assert_eq!(hints(&message(7, &committed(&many)), 8), nowhere);
+    }
+    /// Whatever comes over a channel, somebody else's commit is never passed over, and nothing is made up.
+    #[test]
+    fn fuzz_messages_of_other_processes() {
+        let sent = message(7, &committed(&[(3, &["topic", ""]), (4095, &[]), (4, &["ready/default"])]));
+        fuzz(near_bytes(Just(sent)), |bytes| {
+            let heard = hints(&bytes, 7 << 56);
+            let is_own = bytes.starts_with(&(7_u64 << 56).to_be_bytes());
+            prop_assert_eq!(heard.is_empty(), bytes.len() < 8 || is_own);
+            let told: usize = heard.iter().map(|wake| wake.topics.len() + 1).sum();
+            prop_assert!(told <= bytes.len(), "{heard:?}");
+            Ok(heard.iter().any(|wake| wake.partition.is_some()))
+        });
     }
 }
