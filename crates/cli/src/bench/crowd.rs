@@ -51,6 +51,10 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         }
     }
     let memory = crowded.memory_mib()?;
+    let missing = many.missing().await?;
+    if missing * 10 > size.parked + size.streams {
+        return Err(Error::Broken(format!("{missing} of the crowd had gone at the end")));
+    }
     let told = many.told.load(Ordering::Relaxed);
     drop((few, many));
     quiet.end(site).await?;
@@ -99,6 +103,9 @@ async fn hand_over(served: &Served, lane: &Lane) -> Result<f64, Error> {
 /// Connections of callers that wait and of readers that follow; they end when this is dropped.
 struct Crowd {
     told: Arc<AtomicUsize>,
+    host: String,
+    parked: usize,
+    streams: usize,
     _tasks: JoinSet<()>,
 }
 
@@ -113,7 +120,7 @@ impl Crowd {
             let (host, present) = (host.clone(), inside.clone());
             let told = (at >= parked).then(|| told.clone());
             tasks.spawn(async move {
-                // A connection that ends is noticed: the messages are counted, and so are those that are in.
+                // A connection that ends is missing in what the server counts.
                 let _ended = attend(&host, &request, &present, told).await;
             });
             if at % AT_ONCE == AT_ONCE - 1 {
@@ -121,7 +128,31 @@ impl Crowd {
             }
         }
         entered(&inside, parked + streams).await?;
-        Ok(Self { told, _tasks: tasks })
+        let crowd = Self { told, host, parked, streams, _tasks: tasks };
+        let watch = Stopwatch::start();
+        while crowd.missing().await? > 0 {
+            if watch.millis() > PATIENCE.0 as f64 {
+                let missing = crowd.missing().await?;
+                return Err(Error::Broken(format!("{missing} of the crowd were not let in")));
+            }
+            SystemClock.sleep(LOOK_EVERY).await;
+        }
+        Ok(crowd)
+    }
+
+    /// How many the server does not have, by its own count. A parked call that comes again is missed for a moment.
+    async fn missing(&self) -> Result<usize, Error> {
+        let request = format!("GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.host);
+        let mut connection = TcpStream::connect(&self.host).await?;
+        connection.write_all(request.as_bytes()).await?;
+        let mut told = String::new();
+        connection.read_to_string(&mut told).await?;
+        let gauge = |name: &str| {
+            let line = told.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+            line.unwrap_or(0_usize)
+        };
+        let (claims, streams) = (gauge("onward_http_claims_waiting "), gauge("onward_http_streams "));
+        Ok(self.parked.saturating_sub(claims) + self.streams.saturating_sub(streams))
     }
 }
 

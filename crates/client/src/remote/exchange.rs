@@ -210,7 +210,8 @@ impl Exchange {
                 return Err(error);
             }
             tracing::debug!(%error, path = request.path, "the server did not do it; asking again");
-            self.clock.sleep(rest).await;
+            // A network is as slow as it is, whatever clock a test holds.
+            SystemClock.sleep(rest).await;
             pause = Span(pause.0 * 2).min(PAUSE_MAX);
         }
     }
@@ -226,7 +227,7 @@ impl Exchange {
             let body = Limited::new(body, ANSWER_MAX).collect().await.map_err(|error| unreachable(&*error))?;
             Ok::<_, Error>((head, body.to_bytes()))
         };
-        // A network is as slow as it is, whatever clock a test holds.
+        // By the machine's time for the same reason.
         let (head, body) = tokio::select! {
             biased;
             answer = answering => answer?,
