@@ -57,12 +57,12 @@ step format "$cargo" fmt --all --check
 step clippy "$cargo" clippy --locked --workspace --all-targets -- -D warnings
 step tests "$cargo" test --locked --workspace --no-fail-fast
 tests_status=$?
-# Chosen together with the rest, so that hardly anything is built again.
-step otel "$cargo" test --locked --workspace --features onward-cli/otel --test cli otel
 step simulation "$cargo" run --locked -p onward-sim -- --seeds "$seeds"
 simulation_status=$?
 step mutants "$cargo" run --locked -p onward-sim -- --mutants --seeds "$mutant_seeds"
 step schemathesis bash scripts/schemathesis.sh
+# Chosen together with the rest, so that hardly anything is built again.
+step otel "$cargo" test --locked --workspace --features onward-cli/otel --test cli otel
 
 passed=$(tests_counted passed)
 failed=$(tests_counted failed)

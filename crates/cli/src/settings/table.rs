@@ -133,8 +133,8 @@ pub(crate) const LONGEST_WAIT: Setting<Pause> = Setting {
         meaning: "The longest that a call may wait for work, results or events.",
         is_rare: false,
     },
-    // Callers that wait for nothing would ask again and again.
-    kind: Pause { min: Span::seconds(1), max: Span::hours(1) },
+    // Callers that wait for nothing at all would ask without pause.
+    kind: Pause { min: Span(10), max: Span::hours(1) },
 };
 
 pub(crate) const GRACE: Setting<Pause> = Setting {
