@@ -11,7 +11,7 @@ set -eu
 url=${1:?usage: worker.sh URL}
 lease=1m
 
-# call PATH BODY [CURL OPTIONS...]: one call; curl repeats it while the server is away or asks for patience.
+# call PATH BODY [CURL OPTIONS...]: one call, with the options of curl that say whether it is repeated.
 call() {
     path=$1 body=$2
     shift 2
