@@ -180,6 +180,11 @@ impl Error {
         }
     }
 
+    /// Whether a server takes no request as large as this one was.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Self::Server(problem) if problem.status == 413)
+    }
+
     /// Whether the call broke something inside, which the next one may find mended.
     #[must_use]
     pub fn is_internal(&self) -> bool {

@@ -7,6 +7,7 @@ use onward_engine::clock::{Clock, SystemClock};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Requests under way at the same time while they are answered quickly. More would be smaller and cost more each.
@@ -35,11 +36,15 @@ type Answers<I> = Result<Vec<Result<<I as Shareable>::Answer>>>;
 type Send_<I> = Arc<dyn Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync>;
 
 /// Gathers calls of one kind.
-pub(crate) struct Gather<I: Shareable>(mpsc::UnboundedSender<Waiting<I>>);
+pub(crate) struct Gather<I: Shareable> {
+    waiting: mpsc::UnboundedSender<Waiting<I>>,
+    /// Requests that went out.
+    turn: Arc<AtomicUsize>,
+}
 
 impl<I: Shareable> Clone for Gather<I> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { waiting: self.waiting.clone(), turn: self.turn.clone() }
     }
 }
 
@@ -57,20 +62,35 @@ impl<I: Shareable> Gather<I> {
         F: Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync + 'static,
     {
         let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(run(waiting, Arc::new(send)));
-        Self(sender)
+        let turn = Arc::<AtomicUsize>::default();
+        tokio::spawn(run(waiting, Arc::new(send), turn.clone()));
+        Self { waiting: sender, turn }
+    }
+
+    /// A number that most of those have in common which will share a request.
+    pub(crate) fn turn(&self) -> usize {
+        self.turn.load(Ordering::Relaxed)
+    }
+
+    /// The same for a request of its own.
+    pub(crate) fn next_turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Has one sent, and waits for its answer.
     pub(crate) async fn call(&self, item: I) -> Result<I::Answer> {
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
-        self.0.send((item, tell)).map_err(|_| gone())?;
+        self.waiting.send((item, tell)).map_err(|_| gone())?;
         told.await.map_err(|_| gone())?
     }
 }
 
-async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, send: Send_<I>) {
+async fn run<I: Shareable>(
+    mut waiting: mpsc::UnboundedReceiver<Waiting<I>>,
+    send: Send_<I>,
+    turn: Arc<AtomicUsize>,
+) {
     let (room, more) = (Arc::new(Semaphore::new(REQUESTS)), Arc::new(Semaphore::new(REQUESTS_MORE)));
     let mut left: VecDeque<Waiting<I>> = VecDeque::new();
     loop {
@@ -101,6 +121,7 @@ async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, sen
         if items.is_empty() {
             continue;
         }
+        turn.fetch_add(1, Ordering::Relaxed);
         let send = send.clone();
         tokio::spawn(async move {
             let mut answers = each(&send, items).await.into_iter();

@@ -69,7 +69,7 @@ impl Remote {
         let of = &namespace;
         Ok(match ask {
             Ask::Submit(new) => {
-                let work = encode::work(*new, self.uuid());
+                let work = encode::work(*new, self.uuid(self.submits.turn()));
                 self.submits.call(Piece { namespace, work }).await?.into()
             }
             Ask::SubmitMany(many) => self.submit_many(of, many).await?.into(),
@@ -149,10 +149,13 @@ impl Remote {
     }
 
     /// An id that starts with the server's time, so that the newest work has the largest.
-    fn uuid(&self) -> Uuid {
+    /// A fresh id. Its last bits choose among the few partitions of its moment: those of one turn go to the same one, so
+    /// that what shares a request shares a commit too.
+    fn uuid(&self, turn: usize) -> Uuid {
         let chance = self.exchange.chance.id().to_le_bytes();
         let mut random = [0; 10];
         random.copy_from_slice(&chance[..10]);
+        random[9] = random[9] & !3 | (turn & 3) as u8;
         uuid::Builder::from_unix_timestamp_millis(self.exchange.now().0, &random).into_uuid()
     }
 
@@ -162,18 +165,19 @@ impl Remote {
             let why = format!("at most {max} executions fit one call, {} were given", many.len());
             return Err(Rejection::InvalidArgument { field: "executions", why }.into());
         }
+        let turn = self.submits.next_turn();
         let (mut answers, mut some, mut bytes) = (Vec::with_capacity(many.len()), Vec::new(), 0);
         for new in many {
             let size = new.input.as_bytes().len();
             if bytes + size > BYTES_MAX && !some.is_empty() {
-                answers.extend(submits::send(&self.exchange, of, std::mem::take(&mut some)).await?);
+                answers.extend(submits::send_all(&self.exchange, of, std::mem::take(&mut some)).await?);
                 bytes = 0;
             }
             bytes += size;
-            some.push(encode::work(new, self.uuid()));
+            some.push(encode::work(new, self.uuid(turn + some.len() / limits::BATCH_COMMANDS_MAX)));
         }
         if !some.is_empty() {
-            answers.extend(submits::send(&self.exchange, of, some).await?);
+            answers.extend(submits::send_all(&self.exchange, of, some).await?);
         }
         Ok(answers)
     }

@@ -49,3 +49,23 @@ pub(super) async fn send(
     let answer: SubmitBatchAnswer = exchange.ask(request).await?;
     Ok(answer.results.into_iter().map(|answer| read::item(answer, |done| read::submitted(&done))).collect())
 }
+
+/// Submits many in as few requests as the server lets them fit: what is too large for one goes out in halves.
+pub(super) async fn send_all(
+    exchange: &Exchange,
+    namespace: &Namespace,
+    executions: Vec<NewWork>,
+) -> Result<Vec<Result<Submitted>>> {
+    let (mut answers, mut parts) = (Vec::with_capacity(executions.len()), vec![executions]);
+    while let Some(mut part) = parts.pop() {
+        match send(exchange, namespace, part.clone()).await {
+            Ok(more) => answers.extend(more),
+            Err(error) if part.len() > 1 && error.is_too_large() => {
+                let second = part.split_off(part.len() / 2);
+                parts.extend([second, part]);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(answers)
+}
