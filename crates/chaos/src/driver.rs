@@ -186,6 +186,30 @@ impl<'a> Run<'a> {
         self.start_engines()
     }
 
+    /// Leaves the store to this build, which finishes what the other one does not know.
+    fn come_back(&mut self) -> io::Result<()> {
+        (self.previous, self.back) = (None, false);
+        let beyond = self.beyond_the_other()?;
+        println!("  the other build is through, and left {beyond} alone; from here on this build is alone");
+        for mut engine in std::mem::take(&mut self.engines) {
+            engine.end()?;
+        }
+        self.start_engines()?;
+        self.engines.iter_mut().try_for_each(Child::finish)
+    }
+
+    /// How many executions have not ended that the other build leaves alone.
+    fn beyond_the_other(&self) -> io::Result<u64> {
+        let keepsakes = self.keepsakes.as_ref();
+        keepsakes.map_or(Ok(0), |keepsakes| self.runtime.block_on(keepsakes.beyond_it(&*self.store)))
+    }
+
+    /// How many have not ended that every build can run.
+    fn known_to_all(&mut self) -> io::Result<u64> {
+        let unfinished = self.runtime.block_on(verdict::unfinished(&*self.store))?;
+        Ok(unfinished.saturating_sub(self.beyond_the_other()?))
+    }
+
     /// What records say no more that was said when they were made.
     fn lost(&self) -> io::Result<Vec<String>> {
         match &self.keepsakes {
@@ -308,6 +332,10 @@ impl<'a> Run<'a> {
     /// Lets everything end: no more submits, all work done, the reader at the end of the feed; then looks at all of it.
     fn finish(&mut self) -> io::Result<()> {
         self.engines.iter_mut().try_for_each(Child::finish)?;
+        if self.previous.is_some() {
+            self.until_nothing_changes("work that the other build knows", Self::known_to_all)?;
+            self.come_back()?;
+        }
         self.until_nothing_changes("work", |run| {
             let (store, runtime) = (&run.store, &run.runtime);
             runtime.block_on(verdict::unfinished(&**store))

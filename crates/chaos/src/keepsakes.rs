@@ -12,6 +12,10 @@ use std::time::Duration;
 /// How many there are, and how far apart they become ready: some are run under every mixture of builds.
 const COUNT: u64 = 60;
 const APART: Duration = Duration::from_millis(400);
+/// Every so many of them carry a trace, which makes a record of a format that earlier builds do not know. They are further
+/// apart, so that some become ready while an earlier build is alone.
+const TRACED: u64 = 3;
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// What changes in the life of an execution; all else is as it was submitted.
@@ -55,6 +59,16 @@ impl Keepsakes {
         self.0.iter().map(|(id, _)| *id)
     }
 
+    /// How many have not ended that an earlier build leaves alone.
+    pub(crate) async fn beyond_it(&self, store: &dyn Store) -> io::Result<u64> {
+        let mut open = 0;
+        for (id, _) in self.0.iter().filter(|(_, before)| before.contains_key("trace")) {
+            let state = body(store, *id).await?.remove("state");
+            open += u64::from(state.is_none_or(|state| state.get("finished").is_none()));
+        }
+        Ok(open)
+    }
+
     /// What is missing or different now, in words.
     pub(crate) async fn lost(&self, store: &dyn Store) -> io::Result<Vec<String>> {
         let mut lost = Vec::new();
@@ -71,7 +85,11 @@ async fn submit(client: &Client) -> Result<Vec<ExecutionId>, onward::Error> {
     let mut ids = Vec::new();
     for n in 0..COUNT {
         let pause = APART.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
-        let submission = client.submit_payload(work::KIND, job.clone()).lane(work::LANE).delay(pause);
+        let submission = client.submit_payload(work::KIND, job.clone()).lane(work::LANE);
+        let submission = match n % TRACED {
+            0 => submission.trace(TRACE).delay(pause * 2),
+            _ => submission.delay(pause),
+        };
         let submission = submission.tag("keepsake", &n.to_string()).priority(7).deadline(DAY).attempt_timeout(DAY);
         let (submission, key) =
             (submission.retention(DAY * 2).max_reclaims(99).max_replays(9), format!("keepsake-{n}"));

@@ -207,7 +207,7 @@ pub(crate) const ALL: &[Plan] = &[
 /// Two builds on one store; not among all, since it needs the other build.
 const UPGRADES: Plan = Plan {
     name: "upgrades",
-    about: "engine processes of two builds replace each other, and the other build finishes alone",
+    about: "engine processes of two builds replace each other, then the other one is alone, then this one finishes",
     stores: &[StoreKind::Postgres, StoreKind::Valkey],
     beats: KILLS,
     seconds: 40,

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod events;
+mod formats;
 mod kit;
 mod lanes;
 mod leases;
@@ -65,6 +66,7 @@ on_every_store! {
     doctor::a_healthy_store_is_left_alone_while_work_goes_on,
     doctor::damage_is_repaired_while_work_goes_on,
     doctor::a_restored_store_tells_its_readers_and_its_lanes,
+    formats::work_of_a_newer_build_is_left_alone,
     processes::two_engines_share_a_store,
     processes::contended_keys_are_resolved_by_versions,
     members::three_engines_share_the_partitions,

@@ -1,0 +1,63 @@
+//! Records of a newer build: they are left as they are, nobody spins on them, and everything else goes on.
+
+use crate::kit::{World, claim_now, claim_soon, eventually, submit_to, work, worker};
+use onward_core::{ExecutionId, PartitionId, Span};
+use onward_store::{Batch, Key, Outcome, Partition, Record, Store, Version};
+
+/// Where everything is, so that newer and older work wait in one queue.
+const HOME: PartitionId = PartitionId(3);
+
+async fn record(store: &dyn Store, id: ExecutionId) -> Record {
+    let found = store.load(Partition(HOME.0), &[Key::new(id.to_string())]).await.expect("answered");
+    found.into_iter().next().flatten().expect("the record is there")
+}
+
+/// Writes an execution as a build of the future might.
+async fn rewrite(store: &dyn Store, id: ExecutionId, version: u128) -> Record {
+    let old = record(store, id).await;
+    let body = String::from_utf8(old.body.to_vec()).expect("readable");
+    let newer = body.replacen("\"v\":1", "\"v\":99,\"news\":true", 1);
+    assert_ne!(body, newer);
+    let mut batch = Batch::new(Partition(HOME.0), Version(version));
+    batch.expect.push((old.key.clone(), Some(old.version)));
+    batch.put.push(Record { version: batch.id, body: newer.into(), ..old });
+    let outcomes = store.commit(vec![batch]).await.expect("answered");
+    assert!(matches!(outcomes[..], [Outcome::Committed { .. }]), "{outcomes:?}");
+    record(store, id).await
+}
+
+pub(crate) async fn work_of_a_newer_build_is_left_alone(world: World) {
+    let store = world.store().await;
+    let first = world.engine().await;
+    let running = submit_to(&first, work("runs"), HOME).await;
+    assert_eq!(claim_now(&first, &worker("w")).await.fence.execution, running);
+    let waiting = submit_to(&first, work("waits"), HOME).await;
+    first.shutdown().await;
+    let newer = [rewrite(&*store, running, 0xf00).await, rewrite(&*store, waiting, 0xf01).await];
+
+    let engine = world.engine().await;
+    let (working, w) = (engine.clone(), worker("v"));
+    let claim = tokio::spawn(async move { claim_soon(&working, &w).await });
+    // Past the lease of what runs, and past many looks at the queue and at what is due.
+    let (began, sweeps) = (engine.metrics(), 12);
+    let swept = async || engine.metrics().sweeps - began.sweeps;
+    for sweep in 1..=sweeps {
+        eventually("a sweep", async || {
+            world.clock.advance(Span(50));
+            swept().await >= sweep
+        })
+        .await;
+    }
+    let (commands, swept) = (engine.metrics().commands - began.commands, swept().await);
+    assert!(commands > 0, "nobody looked at it");
+    assert!(commands <= 8 * (swept + 2), "{commands} commands in {swept} sweeps");
+
+    let ours = submit_to(&engine, work("ours"), HOME).await;
+    assert_eq!(claim.await.expect("claimed").fence.execution, ours, "it waits for what this build understands");
+    for before in newer {
+        let id = before.key.as_str().parse().expect("an id");
+        assert_eq!(record(&*store, id).await, before);
+        assert_eq!(engine.get(id).await.expect_err("refused").code(), "record_unreadable");
+    }
+    engine.shutdown().await;
+}
