@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, Request};
 use super::handed::Handed;
+use super::time::Pace;
 use super::{encode, read};
 use crate::wire::ClaimAnswer;
 use crate::{Error, Result};
@@ -82,7 +83,7 @@ async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
     while let Some(first) = group.first() {
         let wait = first.wait - (exchange.here() - began);
         let wants = Wants { max: group.iter().map(|one| one.wants.max).sum(), ..first.wants.clone() };
-        let namespace = first.namespace.clone();
+        let (namespace, pace) = (first.namespace.clone(), Pace::start(wait));
         let answer = tokio::select! {
             biased;
             answer = ask(&exchange, &namespace, wants, wait) => answer,
@@ -96,6 +97,7 @@ async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
         let over = claimed.is_empty() || wait == Span(0);
         group = share_out(group, claimed, |claimed| Handed::new(&exchange, &namespace, claimed));
         if over {
+            pace.nothing_came().await;
             let nothing = || Handed::new(&exchange, &namespace, Vec::new());
             group.drain(..).for_each(|one| tell(one, Ok(nothing())));
         }

@@ -5,6 +5,7 @@ use super::exchange::{Exchange, Reply, Request};
 use super::gather::Gather;
 use super::reports::{self, Ended, Told};
 use super::submits::{self, Piece};
+use super::time::Pace;
 use super::{encode, read};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::wire::{
@@ -138,7 +139,12 @@ impl Remote {
             Ask::Events { filter, cursor, wait, limit } => {
                 let query = encode::events(filter, cursor, wait, limit.clamp(1, limits::PAGE_MAX));
                 let request = get(encode::with_query("/v1/events", &query)).waiting(wait);
-                read::events(self.exchange.ask::<EventPage>(request).await?).into()
+                let pace = Pace::start(wait);
+                let page: EventPage = self.exchange.ask(request).await?;
+                if page.events.is_empty() {
+                    pace.nothing_came().await;
+                }
+                read::events(page).into()
             }
             Ask::Keys => self.exchange.ask::<KeyList>(get("/v1/keys".to_owned())).await?.keys.into(),
             other => {
@@ -148,8 +154,7 @@ impl Remote {
         })
     }
 
-    /// An id that starts with the server's time, so that the newest work has the largest.
-    /// A fresh id. Its last bits choose among the few partitions of its moment: those of one turn go to the same one, so
+    /// An id that starts with the server's time, so that the newest work has the largest. Its last bits choose among the few partitions of its moment: those of one turn go to the same one, so
     /// that what shares a request shares a commit too.
     fn uuid(&self, turn: usize) -> Uuid {
         let chance = self.exchange.chance.id().to_le_bytes();
@@ -231,8 +236,10 @@ impl Remote {
                 Span(0) => format!("/v1/executions/{id}/result"),
                 left => format!("/v1/executions/{id}/result?wait={}", left.0),
             };
+            let pace = Pace::start(left);
             match self.exchange.send(Request::get(of, path).waiting(left)).await {
                 Ok(reply) if reply.status == 202 => {
+                    pace.nothing_came().await;
                     if self.exchange.here() - began >= wait {
                         return Ok(Ending::None(reply.json::<Description>()?.state));
                     }

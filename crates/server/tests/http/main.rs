@@ -9,6 +9,7 @@ mod draining;
 mod events;
 mod hostile;
 mod looking;
+mod remote;
 mod site;
 mod tls;
 mod traces;
