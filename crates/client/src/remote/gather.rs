@@ -86,11 +86,7 @@ impl<I: Shareable> Gather<I> {
     }
 }
 
-async fn run<I: Shareable>(
-    mut waiting: mpsc::UnboundedReceiver<Waiting<I>>,
-    send: Send_<I>,
-    turn: Arc<AtomicUsize>,
-) {
+async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, send: Send_<I>, turn: Arc<AtomicUsize>) {
     let (room, more) = (Arc::new(Semaphore::new(REQUESTS)), Arc::new(Semaphore::new(REQUESTS_MORE)));
     let mut left: VecDeque<Waiting<I>> = VecDeque::new();
     loop {
