@@ -1,7 +1,7 @@
 //! How commits reach the server: all that wait go out as one call, and more gather meanwhile.
 //!
-//! When many wait, a second connection takes those of other partitions: the server works on one call while another becomes
-//! durable. Those of one partition go one after the other.
+//! When many wait, further connections take those of other partitions: the server works on one call while another becomes
+//! durable and a third is on its way. Those of one partition go one after the other.
 
 use super::Shared;
 use super::answer::{self, Answer};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many connections write.
-pub(super) const WRITERS: usize = 2;
+pub(super) const WRITERS: usize = 3;
 /// As long as a call is on its way, another one goes out only for this many records: fewer had better gather.
 const SECOND_WRITES_MIN: usize = 16;
 /// The most batches in one call, so that the first of them does not wait for a crowd.
