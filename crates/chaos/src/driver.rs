@@ -180,22 +180,23 @@ impl<'a> Run<'a> {
         }
         self.back = true;
         println!("  from here on the other build is alone");
-        for mut engine in std::mem::take(&mut self.engines) {
-            engine.end()?;
-        }
-        self.start_engines()
+        self.replace_engines()
     }
 
     /// Leaves the store to this build, which finishes what the other one does not know.
     fn come_back(&mut self) -> io::Result<()> {
-        (self.previous, self.back) = (None, false);
+        self.previous = None;
         let beyond = self.beyond_the_other()?;
         println!("  the other build is through, and left {beyond} alone; from here on this build is alone");
+        self.replace_engines()?;
+        self.engines.iter_mut().try_for_each(Child::finish)
+    }
+
+    fn replace_engines(&mut self) -> io::Result<()> {
         for mut engine in std::mem::take(&mut self.engines) {
             engine.end()?;
         }
-        self.start_engines()?;
-        self.engines.iter_mut().try_for_each(Child::finish)
+        self.start_engines()
     }
 
     /// How many executions have not ended that the other build leaves alone.

@@ -5,6 +5,7 @@ mod encode;
 mod exchange;
 mod gather;
 mod handed;
+mod pace;
 mod read;
 mod reports;
 mod service;

@@ -61,5 +61,5 @@ pub use metrics::MetricsSnapshot;
 pub use options::{Options, Rules, Scope};
 pub use query::{ListCursor, Listing};
 pub use report::{End, LeaseReport, Reported};
-pub use submission::{NewExecution, SubmitIds};
+pub use submission::{NewExecution, SubmitIds, chosen_id};
 pub use waiters::Wants;

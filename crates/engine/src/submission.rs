@@ -130,11 +130,21 @@ impl SubmitIds {
     }
 }
 
+/// An id for somebody to choose: it starts with the time, and those of one moment and one turn go to the same partition, so
+/// that they share a batch.
+#[must_use]
+pub fn chosen_id(now: Millis, chance: u128, turn: usize) -> Uuid {
+    Uuid::from_u128(uuid_v7(now, chance).as_u128() & !ONE_OF_FEW | turn as u128 & ONE_OF_FEW)
+}
+
+/// The bits of a chosen id that say to which of the few partitions of its second it goes.
+const ONE_OF_FEW: u128 = 3;
+
 /// The partition of an id that somebody chose: it follows from the id alone, and those of one second share a few, so that
 /// many of them share a batch.
 fn of_chosen(uuid: Uuid, partitions: u16) -> PartitionId {
     let bits = uuid.as_u128();
-    let (second, one_of_few) = ((bits >> 80) / 1_000, bits & 3);
+    let (second, one_of_few) = ((bits >> 80) / 1_000, bits & ONE_OF_FEW);
     PartitionId::of(&[&second.to_le_bytes(), &one_of_few.to_le_bytes()], partitions)
 }
 
@@ -164,6 +174,14 @@ mod tests {
         let keyed = NewExecution { idempotency_key: Some("order".parse().unwrap()), ..new };
         let expected = PartitionId::of(&[b"default", b"order"], 64);
         assert_eq!(draw(&keyed).execution.partition(), expected, "a key decides before the id");
+    }
+
+    #[test]
+    fn chosen_ids_of_one_turn_share_a_partition() {
+        let chance = Chance::seeded(1);
+        let partition = |turn| of_chosen(chosen_id(Millis(1_700_000_000_000), chance.id(), turn), 64);
+        assert!((0..50).all(|_| partition(6) == partition(2)), "there are four turns");
+        assert!((1..4).any(|turn| partition(turn) != partition(0)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::exchange::{Exchange, Request};
 use super::handed::Handed;
-use super::time::Pace;
+use super::pace::Pace;
 use super::{encode, read};
 use crate::wire::ClaimAnswer;
 use crate::{Error, Result};

@@ -3,9 +3,9 @@
 use super::claims::Claims;
 use super::exchange::{Exchange, Reply, Request};
 use super::gather::Gather;
+use super::pace::Pace;
 use super::reports::{self, Ended, Told};
 use super::submits::{self, Piece};
-use super::time::Pace;
 use super::{encode, read};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::wire::{
@@ -21,7 +21,7 @@ use onward_core::{
     Act, Category, Claimed, CommandId, ExecutionId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Rejection,
     Span, Submitted, limits,
 };
-use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants};
+use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants, chosen_id};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::Service;
@@ -154,14 +154,9 @@ impl Remote {
         })
     }
 
-    /// An id that starts with the server's time, so that the newest work has the largest. Its last bits choose among the few partitions of its moment: those of one turn go to the same one, so
-    /// that what shares a request shares a commit too.
+    /// An id that starts with the server's time, so that the newest work has the largest.
     fn uuid(&self, turn: usize) -> Uuid {
-        let chance = self.exchange.chance.id().to_le_bytes();
-        let mut random = [0; 10];
-        random.copy_from_slice(&chance[..10]);
-        random[9] = random[9] & !3 | (turn & 3) as u8;
-        uuid::Builder::from_unix_timestamp_millis(self.exchange.now().0, &random).into_uuid()
+        chosen_id(self.exchange.now(), self.exchange.chance.id(), turn)
     }
 
     async fn submit_many(&self, of: &Namespace, many: Vec<NewExecution>) -> Result<Vec<Result<Submitted>>> {

@@ -34,37 +34,35 @@ pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
         Box::pin(async move {
             let namespace = pieces.first().map(|piece| piece.namespace.clone());
             let executions = pieces.into_iter().map(|piece| piece.work).collect();
-            send(&exchange, &namespace.unwrap_or_default(), executions).await
+            send(&exchange, &namespace.unwrap_or_default(), &SubmitBatch { executions }).await
         })
     })
 }
 
 /// Submits many in one request. Each carries an id of its own, so that a repeat of the request finds the first one.
-pub(super) async fn send(
-    exchange: &Exchange,
-    namespace: &Namespace,
-    executions: Vec<NewWork>,
-) -> Result<Vec<Result<Submitted>>> {
-    let request = Request::post(namespace, "/v1/executions/batch", &SubmitBatch { executions })?;
+async fn send(exchange: &Exchange, namespace: &Namespace, batch: &SubmitBatch) -> Result<Vec<Result<Submitted>>> {
+    let request = Request::post(namespace, "/v1/executions/batch", batch)?;
     let answer: SubmitBatchAnswer = exchange.ask(request).await?;
     Ok(answer.results.into_iter().map(|answer| read::item(answer, |done| read::submitted(&done))).collect())
 }
 
-/// Submits many in as few requests as the server lets them fit: what is too large for one goes out in halves.
+/// Submits many in as few requests as the server lets them fit: what is too large for one goes out in halves, and one that
+/// is too large by itself is refused by itself.
 pub(super) async fn send_all(
     exchange: &Exchange,
     namespace: &Namespace,
     executions: Vec<NewWork>,
 ) -> Result<Vec<Result<Submitted>>> {
-    let (mut answers, mut parts) = (Vec::with_capacity(executions.len()), vec![executions]);
+    let (mut answers, mut parts) = (Vec::with_capacity(executions.len()), vec![SubmitBatch { executions }]);
     while let Some(mut part) = parts.pop() {
-        match send(exchange, namespace, part.clone()).await {
+        match send(exchange, namespace, &part).await {
             Ok(more) => answers.extend(more),
-            Err(error) if part.len() > 1 && error.is_too_large() => {
-                let second = part.split_off(part.len() / 2);
-                parts.extend([second, part]);
+            Err(error) if !error.is_too_large() => return Err(error),
+            Err(error) if part.executions.len() <= 1 => answers.push(Err(error)),
+            Err(_) => {
+                let executions = part.executions.split_off(part.executions.len() / 2);
+                parts.extend([SubmitBatch { executions }, part]);
             }
-            Err(error) => return Err(error),
         }
     }
     Ok(answers)
