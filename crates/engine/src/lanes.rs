@@ -133,16 +133,23 @@ impl Engine {
         let deadline = self.shared.deadline();
         loop {
             let delivered = self.shared.delivered.notified();
-            let master = self.lane(&namespace, &lane).await?;
-            // A later decision may say the same, so being overtaken is no reason to answer before that one is everywhere.
-            if master.is_some_and(|master| master.revision >= revision && master.owed.is_empty()) {
-                return Ok(revision);
-            }
-            if self.shared.clock.now() >= deadline {
-                return Err(Error::Contended);
+            let master = self.lane(&namespace, &lane).await;
+            let is_late = self.shared.clock.now() >= deadline;
+            match master {
+                // A later decision may say the same, so being overtaken is no reason to answer before that one is everywhere.
+                Ok(Some(master)) if master.revision >= revision && master.owed.is_empty() => return Ok(revision),
+                Ok(_) if is_late => return Err(Error::Contended),
+                // The decision stands; a store that is away for a moment only keeps us from seeing how far it got.
+                Err(error) if is_late || !error.is_temporary() => return Err(error),
+                Ok(_) | Err(_) => {}
             }
             let look_again = self.shared.clock.sleep(Span(250));
-            tokio::select! { biased; () = delivered => {}, () = look_again => {} }
+            tokio::select! {
+                biased;
+                () = delivered => {}
+                () = look_again => {}
+                () = self.shared.stopped() => return Err(Error::ShuttingDown),
+            }
         }
     }
 

@@ -1,11 +1,13 @@
 //! What callers see when the store fails, loses its answers, fills up or stands still.
 
 use async_trait::async_trait;
-use onward_core::{Class, Kind, Lane, Name, Namespace, Payload, Span, TagKey, TagValue, When, WorkerName};
+use onward_core::record::LaneState;
+use onward_core::{Class, Kind, Lane, LaneChange, Name, Namespace, Payload, Span, TagKey, TagValue, When, WorkerName};
 use onward_engine::clock::{Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
 use onward_store::{Around, Batch, Cursor, Error, ErrorKind, Layer, Outcome, Result, Store, memory::Memory};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Semaphore, watch};
 
 /// What the next commits meet.
@@ -18,6 +20,8 @@ enum Weather {
     Away,
     /// No room is left.
     Full,
+    /// Commits happen, and nothing can be read.
+    Blind,
 }
 
 /// Weather around a store, and a gate that holds commits back.
@@ -25,6 +29,8 @@ enum Weather {
 struct Moody {
     weather: watch::Sender<Weather>,
     gate: Semaphore,
+    /// How often nothing could be read.
+    blind: AtomicUsize,
 }
 
 #[async_trait]
@@ -33,7 +39,7 @@ impl Layer for Moody {
         let _pass = self.gate.acquire().await;
         let weather = *self.weather.borrow();
         match weather {
-            Weather::Fine => inner.commit(group).await,
+            Weather::Fine | Weather::Blind => inner.commit(group).await,
             Weather::AnswerLost => {
                 inner.commit(group).await?;
                 self.weather.send_replace(Weather::Fine);
@@ -41,6 +47,16 @@ impl Layer for Moody {
             }
             Weather::Away => Err(Error::new(ErrorKind::Unavailable, "the store is away").unwritten()),
             Weather::Full => Err(Error::new(ErrorKind::Full, "no room is left").unwritten()),
+        }
+    }
+
+    fn load(&self) -> Result<()> {
+        match *self.weather.borrow() {
+            Weather::Blind => {
+                self.blind.fetch_add(1, Ordering::Relaxed);
+                Err(Error::new(ErrorKind::Unavailable, "the store cannot be read"))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -55,7 +71,8 @@ async fn stage(partitions: u16, scope: Option<Scope>) -> Stage {
     let clock = TestClock::at(onward_core::Millis(1_700_000_000_000));
     let store_clock = clock.clone();
     let inner = Memory::new(partitions, Arc::new(move || store_clock.now().0), 1);
-    let moody = Moody { weather: watch::Sender::new(Weather::Fine), gate: Semaphore::new(1_000) };
+    let moody =
+        Moody { weather: watch::Sender::new(Weather::Fine), gate: Semaphore::new(1_000), blind: AtomicUsize::new(0) };
     let store = Arc::new(Around::new(Arc::new(inner), moody));
     let options = Options { clock: Arc::new(clock.clone()), scope, ..Options::default() };
     let engine = Engine::start(store.clone(), options).await.expect("the engine starts");
@@ -117,6 +134,35 @@ async fn a_store_that_is_away_is_waited_for_until_the_deadline() {
     stage.store.layer().weather.send_replace(Weather::Fine);
     ends(&stage, async move { call.await.expect("ends") }).await.expect("accepted once the store is back");
     assert_eq!(stage.engine.claim(&worker(), Span(0)).await.expect("answered").len(), 1);
+}
+
+#[tokio::test]
+async fn a_lane_that_cannot_be_read_for_a_moment_is_changed_all_the_same() {
+    let stage = stage(4, None).await;
+    let change = |state: LaneState| {
+        let engine = stage.engine.clone();
+        let change = LaneChange { state: Some(state), ..LaneChange::default() };
+        async move { engine.set_lane(&Namespace::default(), &Lane::default(), change).await }
+    };
+    let first = ends(&stage, change(LaneState::Paused)).await.expect("all records are at hand from here on");
+    stage.store.layer().weather.send_replace(Weather::Blind);
+    let call = tokio::spawn(change(LaneState::Open));
+    let committed = stage.engine.metrics().commits;
+    // The decision was made, and nobody can say yet whether it is everywhere.
+    while stage.store.layer().blind.load(Ordering::Relaxed) < 3 || stage.engine.metrics().commits == committed {
+        assert!(!call.is_finished());
+        stage.clock.advance(Span(10));
+        tokio::task::yield_now().await;
+    }
+    stage.store.layer().weather.send_replace(Weather::Fine);
+    let second = ends(&stage, async move { call.await.expect("ends") }).await.expect("changed");
+    assert!(second > first);
+    stage.store.layer().weather.send_replace(Weather::Blind);
+    let (began, committed) = (stage.clock.now(), stage.engine.metrics().commits);
+    let error = ends(&stage, change(LaneState::Paused)).await.expect_err("its time is up");
+    assert_eq!(error.code(), "store_unavailable");
+    assert!(stage.clock.now() - began >= Options::default().call_timeout, "not before");
+    assert!(stage.engine.metrics().commits > committed, "the decision itself was made");
 }
 
 #[tokio::test]

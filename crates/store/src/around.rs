@@ -1,4 +1,4 @@
-//! A store with a layer around its commits: for benchmarks that watch them and tests that disturb them.
+//! A store with a layer around its commits and loads: for benchmarks that watch them and tests that disturb them.
 
 use crate::{
     AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
@@ -10,14 +10,19 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What stands between a caller and the commits of a store.
+/// What stands between a caller and the commits and loads of a store.
 #[async_trait]
 pub trait Layer: Debug + Send + Sync + 'static {
     /// Commits a group, in whatever way it likes.
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>>;
+
+    /// Whether records can be loaded.
+    fn load(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
-/// A store whose commits go through a layer; everything else goes straight to the store inside.
+/// A store whose commits and loads go through a layer; everything else goes straight to the store inside.
 #[derive(Debug)]
 pub struct Around<L> {
     inner: Arc<dyn Store>,
@@ -44,6 +49,7 @@ impl<L: Layer> Around<L> {
 #[async_trait]
 impl<L: Layer> Store for Around<L> {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
+        self.layer.load()?;
         self.inner.load(partition, keys).await
     }
 
