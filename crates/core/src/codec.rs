@@ -8,26 +8,30 @@ use crate::{Event, Key};
 use bytes::Bytes;
 use serde::Serialize;
 
-/// Most bodies fit this, so that they are written without growing.
-const USUAL_BYTES: usize = 768;
+/// Most executions fit this, so that they are written without growing.
+const USUAL_EXECUTION_BYTES: usize = 1_280;
+/// The same for other records.
+const USUAL_SMALL_BYTES: usize = 256;
+/// The same for one event.
+const USUAL_EVENT_BYTES: usize = 224;
 
 /// A record's body.
 #[must_use]
 pub fn encode(record: &Record) -> Bytes {
     match record {
-        Record::Execution(record) => json(record),
-        Record::Attempt(record) => json(record),
-        Record::Idempotency(record) => json(record),
-        Record::Unique(record) => json(record),
-        Record::History(record) => json(record),
-        Record::LaneMaster(record) => json(record),
-        Record::LaneCopy(record) => json(record),
-        Record::Class(record) => json(record),
-        Record::Outbox(record) => json(record),
-        Record::Message(record) => json(record),
-        Record::Inbox(record) => json(record),
-        Record::Member(record) => json(record),
-        Record::ApiKey(record) => json(record),
+        Record::Execution(record) => json(record, USUAL_EXECUTION_BYTES),
+        Record::Attempt(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Idempotency(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Unique(record) => json(record, USUAL_SMALL_BYTES),
+        Record::History(record) => json(record, USUAL_SMALL_BYTES),
+        Record::LaneMaster(record) => json(record, USUAL_SMALL_BYTES),
+        Record::LaneCopy(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Class(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Outbox(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Message(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Inbox(record) => json(record, USUAL_SMALL_BYTES),
+        Record::Member(record) => json(record, USUAL_SMALL_BYTES),
+        Record::ApiKey(record) => json(record, USUAL_SMALL_BYTES),
         Record::Payload(bytes) | Record::Dead(bytes) | Record::Unreadable(bytes) => bytes.clone(),
     }
 }
@@ -38,8 +42,8 @@ pub fn encode(record: &Record) -> Bytes {
 pub fn encode_events(events: &[Event]) -> Option<Bytes> {
     match events {
         [] => None,
-        [event] => Some(json(event)),
-        events => Some(json(&events)),
+        [event] => Some(json(event, USUAL_EVENT_BYTES)),
+        events => Some(json(&events, USUAL_EVENT_BYTES * events.len())),
     }
 }
 
@@ -59,8 +63,8 @@ pub fn decode_events(body: &[u8]) -> Vec<Option<Event>> {
 }
 
 /// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case.
-fn json<T: Serialize>(value: &T) -> Bytes {
-    let mut body = Vec::with_capacity(USUAL_BYTES);
+fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
+    let mut body = Vec::with_capacity(usual);
     serde_json::to_writer(&mut body, value).map(|()| body.into()).unwrap_or_default()
 }
 

@@ -60,6 +60,15 @@ impl Key {
     pub fn class(namespace: &Namespace, lane: &Lane, class: &Class, partition: PartitionId) -> Self {
         Self::Class(namespace.clone(), lane.clone(), class.name().into(), partition)
     }
+
+    /// The key as it is printed, to share.
+    #[must_use]
+    pub fn name(&self) -> Arc<str> {
+        match self {
+            Self::Execution(id) => id.name(),
+            other => other.to_string().into(),
+        }
+    }
 }
 
 impl fmt::Display for Key {

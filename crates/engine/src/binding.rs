@@ -21,7 +21,7 @@ impl Loaded {
 }
 
 pub(crate) fn store_key(key: &Key) -> store::Key {
-    store::Key::new(key.to_string())
+    store::Key::new(key.name())
 }
 
 pub(crate) fn partition(partition: PartitionId) -> store::Partition {

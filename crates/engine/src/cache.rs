@@ -4,17 +4,17 @@
 //! full the old one is forgotten.
 
 use crate::binding::Loaded;
+use crate::lookup::Lookup;
 use onward_core::record::Record;
 use onward_core::{Key, Source};
 use onward_store::Version;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The records of one partition.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    young: BTreeMap<Key, Loaded>,
-    old: BTreeMap<Key, Loaded>,
+    young: Lookup<Key, Loaded>,
+    old: Lookup<Key, Loaded>,
     young_bytes: usize,
     records_max: usize,
     bytes_max: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Cache {
 
 impl Cache {
     pub(crate) fn new(records_max: usize, bytes_max: usize) -> Self {
-        Self { young: BTreeMap::new(), old: BTreeMap::new(), young_bytes: 0, records_max, bytes_max }
+        Self { young: Lookup::default(), old: Lookup::default(), young_bytes: 0, records_max, bytes_max }
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Loaded> {
@@ -47,7 +47,8 @@ impl Cache {
             }
         }
         if self.young.len() > self.records_max || self.young_bytes > self.bytes_max {
-            self.old = std::mem::take(&mut self.young);
+            std::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
             self.young_bytes = 0;
         }
     }

@@ -27,6 +27,7 @@ mod housekeeping;
 mod inspect;
 mod jobs;
 mod lanes;
+mod lookup;
 mod members;
 mod metrics;
 mod nearby;

@@ -3,8 +3,9 @@
 //! Like a ready queue this is a hint: firing a time that has moved does nothing, because the rule looks at the record.
 //! Times behind the known part are read from the store when they come near.
 
+use crate::lookup::Lookup;
 use onward_core::{Key, Millis, PartitionId, limits};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -19,7 +20,7 @@ pub(crate) struct Timers {
 #[derive(Debug)]
 struct Inner {
     times: BTreeSet<(Millis, PartitionId, Key)>,
-    by_key: BTreeMap<Key, (Millis, PartitionId)>,
+    by_key: Lookup<Key, (Millis, PartitionId)>,
     /// Every due time up to this one was in memory when the store was last read; later ones are read when they near.
     known_until: Millis,
     /// How many readings of the store are under way.
@@ -58,7 +59,7 @@ impl Timers {
     pub(crate) fn new() -> Self {
         let inner = Inner {
             times: BTreeSet::new(),
-            by_key: BTreeMap::new(),
+            by_key: Lookup::default(),
             known_until: Millis(0),
             readings: 0,
             generation: 0,

@@ -4,6 +4,7 @@
 
 use crate::cost::lacking;
 use crate::{Entry, Key, Mend, Millis, Place, Record, Version};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
@@ -19,11 +20,12 @@ pub(crate) struct Known {
     pub(crate) due: Option<Millis>,
 }
 
-/// The places of the records that were read or written last.
+/// The places of the records that were read or written last. Whoever wants keys to collide meets a hasher with a seed of its own
+/// in every process, and at most two generations of keys.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    young: HashMap<Key, Arc<Known>>,
-    old: HashMap<Key, Arc<Known>>,
+    young: HashMap<Key, Arc<Known>, RandomState>,
+    old: HashMap<Key, Arc<Known>, RandomState>,
 }
 
 impl Places {

@@ -7,6 +7,7 @@ use super::value::{self, column};
 use crate::check::Plan;
 use crate::known::{self, Known};
 use crate::{Key, Mend, Result, Version};
+use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -21,11 +22,11 @@ pub(super) struct Changes {
 }
 
 /// What is known of the records that a group replaces.
-type Before<'a> = HashMap<&'a str, Arc<Known>>;
+type Before<'a> = HashMap<&'a str, Arc<Known>, RandomState>;
 
 /// The changes of each batch. What this process has neither read nor written lately is read first.
 pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<Vec<Changes>> {
-    let (mut before, mut unknown) = (Before::new(), Vec::new());
+    let (mut before, mut unknown) = (Before::default(), Vec::new());
     {
         let mut places = shared.places();
         for (key, version) in plans.iter().flat_map(|plan| replaced(plan)) {

@@ -4,10 +4,12 @@ use super::fault::corrupt;
 use crate::sql::{DUE, place, rank_to_sql};
 use crate::{Entry, Key, Millis, Partition, Place, Record, Result, Version};
 use bytes::Bytes;
-use std::fmt::Write as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use uuid::Uuid;
+
+/// Most lists of places fit this, so that they are written without growing.
+const USUAL_PLACES_BYTES: usize = 128;
 
 pub(super) fn version_to_sql(version: Version) -> Uuid {
     Uuid::from_u128(version.0)
@@ -15,14 +17,17 @@ pub(super) fn version_to_sql(version: Version) -> Uuid {
 
 /// A record's places as lines of `rank name`, its due time last; names have no control characters.
 pub(super) fn places_to_text(entries: &[Entry], due: Option<Millis>) -> String {
-    let mut text = String::new();
-    for entry in entries {
-        let _ = writeln!(text, "{} {}", rank_to_sql(entry.rank), entry.name.as_str());
+    let places = entries.iter().map(|entry| (entry.rank, entry.name.as_str()));
+    let mut text = String::with_capacity(USUAL_PLACES_BYTES);
+    let mut digits = itoa::Buffer::new();
+    for (rank, name) in places.chain(due.map(|due| (due, DUE))) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(digits.format(rank_to_sql(rank)));
+        text.push(' ');
+        text.push_str(name);
     }
-    if let Some(due) = due {
-        let _ = writeln!(text, "{} {DUE}", rank_to_sql(due));
-    }
-    text.pop();
     text
 }
 

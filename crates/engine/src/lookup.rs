@@ -1,0 +1,51 @@
+//! A map that can be asked and not walked through, so that nothing depends on the order of its hasher.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+
+/// Values by their keys.
+///
+/// Callers choose some of the keys. The hasher is quick rather than safe from somebody who wants keys to collide; it has a seed
+/// of its own in every process, and whatever is kept here is bounded.
+pub(crate) struct Lookup<K, V>(HashMap<K, V, foldhash::fast::RandomState>);
+
+impl<K, V> fmt::Debug for Lookup<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lookup of {}", self.0.len())
+    }
+}
+
+impl<K, V> Default for Lookup<K, V> {
+    fn default() -> Self {
+        Self(HashMap::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Lookup<K, V> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.0.get(key)
+    }
+
+    /// Puts a value in its place; the answer is what was there before.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.0.insert(key, value)
+    }
+
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        self.0.remove(key)
+    }
+
+    pub(crate) fn remove_entry(&mut self, key: &K) -> Option<(K, V)> {
+        self.0.remove_entry(key)
+    }
+
+    /// Forgets everything and keeps the room for as much.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
