@@ -113,7 +113,7 @@ impl ExecutionId {
         let digits = digits.format(self.partition.0).as_bytes();
         let end = UUID_END + 1 + digits.len();
         room[UUID_END + 1..end].copy_from_slice(digits);
-        std::str::from_utf8(&room[..end]).unwrap_or_default()
+        std::str::from_utf8(&room[..end]).expect("digits, letters and hyphens are ASCII")
     }
 }
 
