@@ -1,6 +1,6 @@
 //! The engine as its users see it: start, submit, claim, look, stop.
 
-use crate::focus::Aloft;
+use crate::focus::Focus;
 use crate::partition::Partition;
 use crate::roster::Homes;
 use crate::shared::{Shared, Way};
@@ -13,7 +13,6 @@ use onward_core::{
 };
 use onward_store::{Home, Store};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use tokio::sync::mpsc;
 
 /// A running engine; clones share it. When the last one is dropped, everything accepted is still answered, in the
@@ -42,18 +41,19 @@ impl Engine {
     /// When the store cannot be read.
     pub async fn start(store: Arc<dyn Store>, options: Options) -> Result<Self, Error> {
         let partitions = store.meta().partitions;
+        let focus = Focus::new(options.chance.word());
         let mut ways = Vec::new();
         let mut inboxes = Vec::new();
         for _ in 0..partitions {
             let (sender, inbox) = mpsc::unbounded_channel();
-            let depth = Arc::new(AtomicUsize::new(0));
-            inboxes.push((inbox, depth.clone()));
-            ways.push(Way { sender, depth });
+            let gauge = focus.gauge();
+            inboxes.push((inbox, gauge.clone()));
+            ways.push(Way { sender, gauge });
         }
-        let shared = Arc::new(Shared::new(store, options, ways));
+        let shared = Arc::new(Shared::new(store, options, focus, ways));
         claims::load_classes(&shared).await?;
-        for (id, (inbox, depth)) in (0..).map(PartitionId).zip(inboxes) {
-            shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, depth).run());
+        for (id, (inbox, gauge)) in (0..).map(PartitionId).zip(inboxes) {
+            shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, gauge).run());
         }
         supervise(&shared, "members", members::run);
         supervise(&shared, "clockwork", clockwork::run);
@@ -68,9 +68,14 @@ impl Engine {
     /// Draws the ids for a submit.
     #[must_use]
     pub fn submit_ids(&self, new: &NewExecution) -> SubmitIds {
+        self.submit_ids_of_many(new, (0, 1))
+    }
+
+    fn submit_ids_of_many(&self, new: &NewExecution, nth: (usize, usize)) -> SubmitIds {
         let shared = &self.shared;
         let now = shared.time.now();
-        SubmitIds::draw(new, &shared.chance, now, shared.partitions, || shared.place(&new.namespace, &new.lane, now))
+        let place = || shared.place(&new.namespace, &new.lane, now, nth);
+        SubmitIds::draw(new, &shared.chance, now, shared.partitions, place)
     }
 
     /// Accepts an execution; when this answers, it is durable.
@@ -100,14 +105,12 @@ impl Engine {
             let why = format!("at most {max} executions fit one call, {} were given", many.len());
             return Err(Rejection::InvalidArgument { field: "executions", why }.into());
         }
-        let ahead = Aloft::new(self.shared.clone(), many.len());
-        let commands = many.into_iter().map(|new| {
-            let ids = self.submit_ids(&new);
+        let count = many.len();
+        let commands = many.into_iter().enumerate().map(|(at, new)| {
+            let ids = self.submit_ids_of_many(&new, (at, count));
             (ids.execution.partition(), new.submit(ids))
         });
-        let commands = commands.collect();
-        drop(ahead);
-        let answers = self.call_many(commands).await;
+        let answers = self.call_many(commands.collect()).await;
         Ok(answers.into_iter().map(|answer| answer.and_then(submitted)).collect())
     }
 

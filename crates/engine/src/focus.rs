@@ -1,19 +1,21 @@
-//! Which partitions new work goes to: a few at a time, so that many commands share a batch, and all in their turn.
+//! Which partition new work goes to: where a batch gathers, so that many commands share it and none waits for another's.
 //!
 //! A batch of many commands costs less than many batches of one: one write to the feed, one check of the clock, one answer.
+//! But a partition's batches go out one after the other, so that whoever comes to one with a batch on its way waits for two.
+//! Therefore new work goes to a few partitions, one of which gathers while the batches of others are made durable.
 //! Which few changes with time, by chance, so that work spreads evenly and processes that meet soon part.
 
-use crate::shared::Shared;
 use onward_core::{Millis, PartitionId, Span, limits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most partitions that get new work at the same time: while the batches of some are made durable, those of others
-/// gather.
-const AT_A_TIME_MAX: u64 = 4;
-/// Commands under way for each of them; with fewer, one partition less makes larger batches.
-const FILLING: u64 = 32;
-/// How long the same ones get it.
+/// The partitions that get new work in the same turn: more than batches are on their way, so that one is mostly free.
+const AT_A_TIME: u64 = 6;
+/// Commands that make a batch worth its cost; with fewer under way, all had better share one.
+const FILLING: usize = 16;
+/// Batches that what is under way should be shared out to, so that one gathers while others are on their way.
+const BATCHES: usize = 4;
+/// How long the same partitions get it.
 const TURN: Span = Span::seconds(1);
 /// Commands that wait for a partition: with a whole batch of them, new work goes to the next.
 const CROWD: usize = limits::BATCH_COMMANDS_MAX;
@@ -23,103 +25,220 @@ const CROWD: usize = limits::BATCH_COMMANDS_MAX;
 pub(crate) struct Focus {
     start: u64,
     /// Commands that wait for a batch or are on their way in one.
-    under_way: AtomicUsize,
+    under_way: Arc<AtomicUsize>,
+}
+
+/// Counts the commands of one partition.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    waiting: AtomicUsize,
+    aloft: AtomicUsize,
+    under_way: Arc<AtomicUsize>,
+}
+
+/// The commands of one partition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Those that wait for a batch.
+    pub(crate) waiting: usize,
+    /// Those on their way in one.
+    pub(crate) aloft: usize,
 }
 
 /// Commands on their way; they have landed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Aloft {
-    shared: Arc<Shared>,
+    gauge: Arc<Gauge>,
     commands: usize,
 }
 
-impl Aloft {
-    pub(crate) fn new(shared: Arc<Shared>, commands: usize) -> Self {
-        shared.focus.began(commands);
-        Self { shared, commands }
+impl Gauge {
+    /// So many more wait.
+    pub(crate) fn came(&self, commands: usize) {
+        self.waiting.fetch_add(commands, Ordering::Relaxed);
+        self.under_way.fetch_add(commands, Ordering::Relaxed);
+    }
+
+    /// So many of those that waited are on their way.
+    pub(crate) fn depart(self: &Arc<Self>, commands: usize) -> Aloft {
+        self.waiting.fetch_sub(commands, Ordering::Relaxed);
+        self.aloft.fetch_add(commands, Ordering::Relaxed);
+        Aloft { gauge: self.clone(), commands }
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        Traffic { waiting: self.waiting.load(Ordering::Relaxed), aloft: self.aloft.load(Ordering::Relaxed) }
     }
 }
 
 impl Drop for Aloft {
     fn drop(&mut self) {
-        self.shared.focus.ended(self.commands);
+        self.gauge.aloft.fetch_sub(self.commands, Ordering::Relaxed);
+        self.gauge.under_way.fetch_sub(self.commands, Ordering::Relaxed);
+    }
+}
+
+/// How well one more command fits a partition, the best last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// Enough wait there.
+    Full,
+    /// A batch gathers there that goes out when another has landed.
+    Behind,
+    /// Nothing is there.
+    Free,
+    /// A batch gathers there that can go out at once.
+    Gathering,
+}
+
+impl Traffic {
+    fn fit(self, full: usize) -> Fit {
+        match self {
+            Self { waiting, .. } if waiting >= full => Fit::Full,
+            Self { waiting: 0, aloft: 0 } => Fit::Free,
+            Self { aloft: 0, .. } => Fit::Gathering,
+            _ => Fit::Behind,
+        }
     }
 }
 
 impl Focus {
     /// Starts at a random place.
     pub(crate) fn new(start: u64) -> Self {
-        Self { start, under_way: AtomicUsize::new(0) }
+        Self { start, under_way: Arc::default() }
     }
 
-    /// So many more commands wait or were sent off.
-    pub(crate) fn began(&self, commands: usize) {
-        self.under_way.fetch_add(commands, Ordering::Relaxed);
+    /// A new partition's counters.
+    pub(crate) fn gauge(&self) -> Arc<Gauge> {
+        let under_way = self.under_way.clone();
+        Arc::new(Gauge { waiting: AtomicUsize::new(0), aloft: AtomicUsize::new(0), under_way })
     }
 
-    /// So many were sent off or have landed.
-    pub(crate) fn ended(&self, commands: usize) {
-        self.under_way.fetch_sub(commands, Ordering::Relaxed);
-    }
-
-    /// The partition among these, of which there is at least one, for one more piece of work; `word` is chance, and
-    /// `waiting` tells how many commands wait for a partition.
+    /// The partition among these, of which there is at least one, for one piece of work of a call with so many. `ahead` of
+    /// them have got theirs, and do not wait there yet.
     pub(crate) fn pick(
         &self,
         among: impl ExactSizeIterator<Item = PartitionId> + Clone,
         now: Millis,
-        word: u64,
-        waiting: impl Fn(PartitionId) -> usize,
+        (ahead, of_call): (usize, usize),
+        traffic: impl Fn(PartitionId) -> Traffic,
     ) -> PartitionId {
         let count = (among.len() as u64).max(1);
-        let busy = self.under_way.load(Ordering::Relaxed) as u64;
-        let few = (busy / FILLING + 1).min(AT_A_TIME_MAX).min(count);
+        let busy = self.under_way.load(Ordering::Relaxed) + of_call;
+        let few = if busy < FILLING { 1 } else { AT_A_TIME.min(count) };
+        let full = (busy / BATCHES).clamp(FILLING, CROWD);
+        // A call with more than one batch takes goes to more than one partition.
+        let behind = (ahead / CROWD) as u64;
         let turn = (now.0 / TURN.0).to_be_bytes();
         let all = u16::try_from(count).unwrap_or(u16::MAX);
-        let drawn = u64::from(PartitionId::of(&[&self.start.to_be_bytes(), &turn], all).0);
+        let first = u64::from(PartitionId::of(&[&self.start.to_be_bytes(), &turn], all).0);
         // Far apart from each other, since neighbours may share a server.
-        let first = (drawn + (word % few) * count / few) % count;
-        let mut from_first = among.clone().cycle().skip(usize::try_from(first).unwrap_or(0)).take(among.len());
-        let roomy = from_first.find(|&partition| waiting(partition) < CROWD);
-        roomy.or_else(|| among.min_by_key(|&partition| waiting(partition))).unwrap_or(PartitionId(0))
+        let at = |nth: u64| {
+            let place = (first + (nth % few) * count / few) % count;
+            among.clone().nth(usize::try_from(place).unwrap_or(0)).unwrap_or(PartitionId(0))
+        };
+        let fits = (0..few).map(|nth| {
+            let traffic = traffic(at(nth));
+            (traffic.fit(full), traffic.waiting, nth)
+        });
+        if let Some((_, _, nth)) = fits.filter(|(fit, ..)| *fit > Fit::Full).max() {
+            return at(nth + behind);
+        }
+        let mut from_first = among.clone().cycle().skip(usize::try_from(first + behind).unwrap_or(0)).take(among.len());
+        let roomy = from_first.find(|&partition| traffic(partition).waiting < CROWD);
+        roomy.or_else(|| among.min_by_key(|&partition| traffic(partition).waiting)).unwrap_or(PartitionId(0))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// Which of some partitions a busy process picks in one turn.
-    fn picked(among: &[u16], waiting: impl Fn(PartitionId) -> usize + Copy) -> Vec<u16> {
+    /// Which of some partitions a process picks in one turn with so many commands under way, when each is sent off with
+    /// those that wait where it goes.
+    fn sent_off(among: &[u16], busy: usize, picks: usize) -> Vec<u16> {
         let focus = Focus::new(7);
-        focus.began(1_000);
-        let pick = |word| focus.pick(among.iter().copied().map(PartitionId), Millis(0), word, waiting).0;
-        (0..12).map(pick).collect::<BTreeSet<_>>().into_iter().collect()
+        focus.gauge().came(busy);
+        let mut aloft = BTreeSet::new();
+        for _ in 0..picks {
+            let traffic = |partition| Traffic { waiting: 0, aloft: usize::from(aloft.contains(&partition)) };
+            let picked = focus.pick(among.iter().copied().map(PartitionId), Millis(0), (0, 1), traffic);
+            aloft.insert(picked);
+        }
+        aloft.into_iter().map(|partition| partition.0).collect()
     }
 
     fn all(count: u16) -> Vec<u16> {
         (0..count).collect()
     }
 
-    #[test]
-    fn new_work_goes_to_few_partitions_that_lie_apart() {
-        let four = picked(&all(64), |_| 0);
-        assert_eq!(four.len(), 4);
-        assert!(four.windows(2).all(|pair| pair[1] - pair[0] == 16), "{four:?}");
-        assert_eq!(picked(&[3, 9, 11], |_| 0), [3, 9, 11]);
-        assert_eq!(picked(&all(1), |_| 0), [0]);
+    /// What is picked one after the other when everything waits where it came.
+    fn gathered(focus: &Focus, picks: usize, mut at: BTreeMap<PartitionId, Traffic>) -> Vec<(PartitionId, usize)> {
+        let mut picked: Vec<(PartitionId, usize)> = Vec::new();
+        for _ in 0..picks {
+            let traffic = |partition| at.get(&partition).copied().unwrap_or_default();
+            let one = focus.pick((0..64).map(PartitionId), Millis(0), (0, 1), traffic);
+            at.entry(one).or_default().waiting += 1;
+            match picked.last_mut() {
+                Some((last, times)) if *last == one => *times += 1,
+                _ => picked.push((one, 1)),
+            }
+        }
+        picked
     }
 
     #[test]
-    fn the_busier_a_process_the_more_partitions_it_fills() {
-        let focus = Focus::new(7);
-        for (busy, few) in [(0, 1), (31, 1), (32, 2), (70, 3), (4_000, 4)] {
-            focus.began(busy);
-            let pick = |word| focus.pick((0..64).map(PartitionId), Millis(0), word, |_| 0).0;
-            assert_eq!((0..12).map(pick).collect::<BTreeSet<_>>().len(), few, "with {busy} under way");
-            focus.ended(busy);
+    fn new_work_goes_to_few_partitions_that_lie_apart() {
+        let few = sent_off(&all(64), 1_000, 20);
+        assert_eq!(few.len() as u64, AT_A_TIME);
+        assert!(few.windows(2).all(|pair| (10..=11).contains(&(pair[1] - pair[0]))), "{few:?}");
+        assert_eq!(sent_off(&[3, 9, 11], 1_000, 20), [3, 9, 11]);
+        assert_eq!(sent_off(&all(1), 1_000, 20), [0]);
+    }
+
+    #[test]
+    fn with_little_to_do_all_share_one_batch() {
+        for (busy, few) in [(0, 1), (FILLING - 2, 1), (FILLING - 1, AT_A_TIME), (4_000, AT_A_TIME)] {
+            assert_eq!(sent_off(&all(64), busy, 20).len() as u64, few, "with {busy} under way");
         }
+    }
+
+    #[test]
+    fn work_joins_the_batch_that_gathers_until_it_is_full() {
+        for (busy, full) in [(20, FILLING), (99, 25), (100_000, CROWD)] {
+            let focus = Focus::new(7);
+            focus.gauge().came(busy);
+            let picked = gathered(&focus, 2 * full + 1, BTreeMap::new());
+            assert_eq!(picked.iter().map(|(_, times)| *times).collect::<Vec<_>>(), [full, full, 1], "{busy} under way");
+            assert_eq!(picked.iter().map(|(one, _)| one).collect::<BTreeSet<_>>().len(), 3);
+        }
+    }
+
+    #[test]
+    fn work_goes_where_nothing_is_on_its_way_and_else_where_most_waits() {
+        let focus = Focus::new(7);
+        focus.gauge().came(64);
+        let few = sent_off(&all(64), 64, 20);
+        let (idle, rest) = (PartitionId(few[2]), few.iter().map(|one| PartitionId(*one)));
+        let aloft: BTreeMap<_, _> = rest.map(|one| (one, Traffic { waiting: 3, aloft: 9 })).collect();
+        let mut with_idle = aloft.clone();
+        with_idle.insert(idle, Traffic::default());
+        assert_eq!(gathered(&focus, 5, with_idle), [(idle, 5)]);
+        let mut with_more = aloft;
+        with_more.insert(idle, Traffic { waiting: 4, aloft: 9 });
+        assert_eq!(gathered(&focus, 5, with_more), [(idle, 5)]);
+    }
+
+    #[test]
+    fn a_call_with_more_than_one_batch_takes_goes_to_several_partitions() {
+        let focus = Focus::new(7);
+        let pick = |ahead| focus.pick((0..64).map(PartitionId), Millis(0), (ahead, 1_000), |_| Traffic::default());
+        let picked: Vec<PartitionId> = (0..1_000).map(pick).collect();
+        let mut batches: Vec<PartitionId> = picked.clone();
+        batches.dedup();
+        assert_eq!((batches.len(), batches.iter().collect::<BTreeSet<_>>().len()), (4, 4), "{batches:?}");
+        assert!(picked[..CROWD].iter().all(|one| *one == picked[0]));
     }
 
     #[test]
@@ -127,7 +246,7 @@ mod tests {
         for every in [TURN.0, 60 * TURN.0, 3_600 * TURN.0, 86_400 * TURN.0] {
             let (focus, mut picked) = (Focus::new(7), [0_u32; 64]);
             for n in 0..64 * 200 {
-                let partition = focus.pick((0..64).map(PartitionId), Millis(n * every), n, |_| 0);
+                let partition = focus.pick((0..64).map(PartitionId), Millis(n * every), (0, 1), |_| Traffic::default());
                 picked[usize::from(partition.0)] += 1;
             }
             assert!(picked.iter().all(|count| (120..=280).contains(count)), "every {every} ms: {picked:?}");
@@ -136,11 +255,14 @@ mod tests {
 
     #[test]
     fn a_crowded_partition_passes_work_on() {
-        let first = picked(&all(64), |_| 0)[0];
-        let crowded = |partition: PartitionId| if partition.0 == first { CROWD } else { CROWD - 1 };
-        let passed = picked(&all(64), crowded);
-        assert!(!passed.contains(&first) && passed.contains(&(first + 1)), "{first}: {passed:?}");
-        let least = |partition: PartitionId| if partition.0 == 5 { CROWD } else { CROWD + 1 };
-        assert_eq!(picked(&all(64), least), [5], "all are crowded, one less than the others");
+        let focus = Focus::new(7);
+        let waiting = |waiting| Traffic { waiting, aloft: 0 };
+        let pick = |traffic: &dyn Fn(PartitionId) -> Traffic| {
+            focus.pick((0..64).map(PartitionId), Millis(0), (0, 1), traffic).0
+        };
+        let first = pick(&|_| waiting(0));
+        let next = (first + 1) % 64;
+        assert_eq!(pick(&|one| waiting(if one.0 == first { CROWD } else { CROWD - 1 })), next);
+        assert_eq!(pick(&|one| waiting(if one.0 == 5 { CROWD } else { CROWD + 1 })), 5, "all are crowded, one less");
     }
 }

@@ -6,7 +6,7 @@
 use crate::batch::{self, Applied, Flight, Prepared, Step};
 use crate::binding;
 use crate::cache::Cache;
-use crate::focus::Aloft;
+use crate::focus::{Aloft, Gauge};
 use crate::shared::Shared;
 use crate::task::{Answer, Parcel, Task};
 use crate::{Error, gather, hints};
@@ -19,7 +19,6 @@ use onward_store as store;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
 /// Batches of one partition on their way at the same time.
@@ -36,7 +35,7 @@ pub(crate) struct Partition {
     id: PartitionId,
     shared: Arc<Shared>,
     inbox: mpsc::UnboundedReceiver<Vec<Task>>,
-    depth: Arc<AtomicUsize>,
+    gauge: Arc<Gauge>,
     calls: VecDeque<Task>,
     background: VecDeque<Task>,
     /// Tasks that met a conflict or a failure and pause before they run again.
@@ -54,14 +53,14 @@ impl Partition {
         id: PartitionId,
         shared: Arc<Shared>,
         inbox: mpsc::UnboundedReceiver<Vec<Task>>,
-        depth: Arc<AtomicUsize>,
+        gauge: Arc<Gauge>,
     ) -> Self {
         let cache = Cache::new(shared.options.cache_records, shared.options.cache_bytes);
         Self {
             id,
             shared,
             inbox,
-            depth,
+            gauge,
             calls: VecDeque::new(),
             background: VecDeque::new(),
             resting: FuturesUnordered::new(),
@@ -132,11 +131,10 @@ impl Partition {
     }
 
     /// Takes what fits one batch.
-    fn gather(&mut self) -> Vec<Task> {
+    fn gather(&mut self) -> (Vec<Task>, Aloft) {
         let tasks = gather::gather(&mut self.calls, &mut self.background, self.shared.partitions);
-        self.depth.fetch_sub(tasks.len(), Ordering::Relaxed);
-        self.shared.focus.ended(tasks.len());
-        tasks
+        let aloft = self.gauge.depart(tasks.len());
+        (tasks, aloft)
     }
 
     /// Prepares a batch and sends it off.
@@ -145,7 +143,7 @@ impl Partition {
             tokio::task::yield_now().await;
         }
         self.sort_in(Vec::new());
-        let mut tasks = self.gather();
+        let (mut tasks, aloft) = self.gather();
         let keys = tasks.iter().flat_map(|task| task.command.keys(self.id));
         let mut wanted: BTreeSet<Key> = keys.filter(|key| self.cache.get(key).is_none()).collect();
         for round in 0..=limits::NEED_ROUNDS_MAX {
@@ -161,7 +159,7 @@ impl Partition {
                         self.shared.put_back(waiter);
                     }
                     self.run_again(left);
-                    return self.send(batch, flight);
+                    return self.send(batch, flight, aloft);
                 }
             }
         }
@@ -182,13 +180,12 @@ impl Partition {
         Ok(())
     }
 
-    fn send(&mut self, batch: store::Batch, flight: Flight) {
+    fn send(&mut self, batch: store::Batch, flight: Flight, aloft: Aloft) {
         self.cache.touch(flight.steps.iter().flat_map(|step| step.reads.iter()));
         batch::speculate(&mut self.cache, &flight, &batch);
         self.aloft.push_back((flight.id, flight.changes.iter().map(|change| change.key.clone()).collect()));
         let store = self.shared.store.clone();
         let sent = self.shared.time.local();
-        let aloft = Aloft::new(self.shared.clone(), flight.steps.len());
         self.flights.push_back(Box::pin(async move {
             let result = store.commit(vec![batch]).await;
             drop(aloft);
@@ -323,8 +320,7 @@ impl Partition {
 
     /// Puts tasks back at the head of the line, in their order.
     fn run_again(&mut self, tasks: Vec<Task>) {
-        self.depth.fetch_add(tasks.len(), Ordering::Relaxed);
-        self.shared.focus.began(tasks.len());
+        self.gauge.came(tasks.len());
         for task in tasks.into_iter().rev() {
             self.line(&task).push_front(task);
         }
@@ -338,8 +334,8 @@ impl Partition {
         let pause = self.shared.chance.jittered(Span(4 << (task.conflicts + task.failures).clamp(2, 8)));
         let shared = self.shared.clone();
         self.resting.push(Box::pin(async move {
-            let pause = shared.clock.sleep(pause);
-            tokio::select! { biased; () = shared.stopped() => {}, () = pause => {} }
+            let rest = shared.clock.sleep(pause);
+            tokio::select! { biased; () = shared.stopped() => {}, () = rest => {} }
             task
         }));
     }

@@ -3,7 +3,7 @@
 use crate::board::{Board, Match, PutBack};
 use crate::clock::{Chance, Clock, StoreTime};
 use crate::ends::Ends;
-use crate::focus::Focus;
+use crate::focus::{Focus, Gauge, Traffic};
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::options::Options;
@@ -19,7 +19,7 @@ use onward_core::{
 use onward_store::Store;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Way {
     pub(crate) sender: mpsc::UnboundedSender<Vec<Task>>,
-    pub(crate) depth: Arc<AtomicUsize>,
+    pub(crate) gauge: Arc<Gauge>,
 }
 
 /// A task that found no room, with the reason.
@@ -69,7 +69,7 @@ pub(crate) struct Refused {
 }
 
 impl Shared {
-    pub(crate) fn new(store: Arc<dyn Store>, options: Options, ways: Vec<Way>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, options: Options, focus: Focus, ways: Vec<Way>) -> Self {
         let partitions = store.meta().partitions;
         Self {
             store,
@@ -78,7 +78,7 @@ impl Shared {
             chance: options.chance.clone(),
             time: StoreTime::new(options.clock.clone()),
             board: Board::default(),
-            focus: Focus::new(options.chance.word()),
+            focus,
             timers: Timers::new(),
             options,
             office: Office::default(),
@@ -96,18 +96,22 @@ impl Shared {
     }
 
     /// The partition for a new execution: near its workers, if some work on its lane and keep up with it. Which partitions
-    /// are near the workers of other processes nobody here knows, so that work for them goes to all alike.
-    pub(crate) fn place(&self, namespace: &Namespace, lane: &Lane, now: Millis) -> PartitionId {
-        let waiting = |partition: PartitionId| {
-            self.ways.get(usize::from(partition.0)).map_or(0, |way| way.depth.load(Ordering::Relaxed))
+    /// are near the workers of other processes nobody here knows, so that work for them goes to all alike. It is the
+    /// so many-th, from zero, of a call with so many.
+    pub(crate) fn place(&self, namespace: &Namespace, lane: &Lane, now: Millis, nth: (usize, usize)) -> PartitionId {
+        let traffic = |partition: PartitionId| {
+            let way = self.ways.get(usize::from(partition.0));
+            way.map_or_else(Traffic::default, |way| way.gauge.traffic())
         };
-        let word = self.chance.word();
         match self.board.roomy(namespace, lane) {
-            Some(near) => self.focus.pick(near.iter().copied(), now, word, waiting),
+            Some(near) => self.focus.pick(near.iter().copied(), now, nth, traffic),
             None if *self.homes.borrow() == Homes::Everywhere => {
-                self.focus.pick((0..self.partitions).map(PartitionId), now, word, waiting)
+                self.focus.pick((0..self.partitions).map(PartitionId), now, nth, traffic)
             }
-            None => PartitionId(u16::try_from(word % u64::from(self.partitions.max(1))).unwrap_or(0)),
+            None => {
+                let word = self.chance.word();
+                PartitionId(u16::try_from(word % u64::from(self.partitions.max(1))).unwrap_or(0))
+            }
         }
     }
 
@@ -118,7 +122,7 @@ impl Shared {
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
         let reserve = if task::is_essential(command) { limits::QUEUE_RESERVE } else { 0 };
-        if way.depth.load(Ordering::Relaxed) + before >= limits::QUEUE_MAX + reserve {
+        if way.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);
             return Err(Error::Overloaded { retry_after: Span(100) });
         }
@@ -131,8 +135,7 @@ impl Shared {
             Ok(way) => way,
             Err(error) => return Err(Box::new(Refused { task, error })),
         };
-        way.depth.fetch_add(1, Ordering::Relaxed);
-        self.focus.began(1);
+        way.gauge.came(1);
         let ended = |task| Box::new(Refused { task, error: Error::ShuttingDown });
         way.sender
             .send(vec![task])
@@ -155,8 +158,7 @@ impl Shared {
         }
         for (partition, tasks) in posts {
             if let Some(way) = self.ways.get(usize::from(partition.0)) {
-                way.depth.fetch_add(tasks.len(), Ordering::Relaxed);
-                self.focus.began(tasks.len());
+                way.gauge.came(tasks.len());
                 // A loop that has ended drops the tickets, which leaves their answers open.
                 let _ = way.sender.send(tasks);
             }

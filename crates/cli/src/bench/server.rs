@@ -11,6 +11,10 @@ pub(crate) const PREFIX: &str = "prefix";
 
 /// Memory for what is written in a few seconds, as an operator gives to a server with much to do; the default is for a machine that has other work.
 const ROOMY: &str = "shared_buffers=512MB";
+/// Files of its log that Postgres keeps to write them again, and as many as it has then.
+const LOG_KEPT: &str = "min_wal_size=1GB";
+const FILL_LOG: &str = "SELECT count(pg_switch_wal()) FROM generate_series(1, 64) \
+    WHERE pg_logical_emit_message(false, 'onward', '') IS NOT NULL";
 /// Queries in a second that an idle engine may ask Postgres.
 const POSTGRES_IDLE_MAX: f64 = 3.0;
 /// Operations in a second that it may ask Valkey.
@@ -30,7 +34,7 @@ impl Server {
     /// Starts the server that a word names; nothing when it names none.
     pub(crate) fn named(word: &str) -> Option<Result<Self, Error>> {
         let started = match word {
-            "postgres:" => Postgres::start(&[ROOMY]).map(Self::Postgres),
+            "postgres:" => seasoned().map(Self::Postgres),
             "valkey:" => valkey::Server::start(Kind::Valkey, &[]).map(Self::Valkey),
             "redis:" => valkey::Server::start(Kind::Redis, &[]).map(Self::Valkey),
             "cluster:" => Cluster::start(Kind::Valkey, &[]).map(Self::Cluster),
@@ -97,6 +101,15 @@ impl Server {
             Self::Valkey(_) | Self::Cluster(_) => PREFIX,
         }
     }
+}
+
+/// A Postgres as it is after some hours: a new one has to make each file of its log before it writes it the first time, on
+/// the time of whoever commits just then, while one that has run for a while writes the same files again.
+fn seasoned() -> std::io::Result<Postgres> {
+    let server = Postgres::start(&[ROOMY, LOG_KEPT])?;
+    server.sql("postgres", FILL_LOG)?;
+    server.sql("postgres", "CHECKPOINT")?;
+    Ok(server)
 }
 
 fn commands(server: &valkey::Server) -> Result<u64, Error> {
