@@ -4,7 +4,7 @@ use crate::call::{Answer, Ask, Call, Ending};
 use crate::calls::Calls;
 use crate::local::Local;
 use crate::options::span;
-use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, remote};
+use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, patience, remote};
 use onward_core::record::LaneState;
 use onward_core::{ExecutionId, Lane, LaneChange, Millis, Namespace, Payload, Policy, Span, Submitted};
 use onward_engine::clock::{Chance, Clock};
@@ -25,6 +25,8 @@ pub struct Client {
     inner: Arc<Inner>,
     calls: Calls,
     namespace: Namespace,
+    /// How long a look waits for a store that is away; a server's client is patient in its own way.
+    patience: Span,
 }
 
 #[derive(Debug)]
@@ -79,17 +81,18 @@ impl Client {
     /// When the store cannot be read.
     pub async fn on_store(store: Arc<dyn Store>, options: ClientOptions) -> Result<Self> {
         let engine = Engine::start(store, options.engine()).await?;
+        let patience = span(options.call_timeout);
         let ClientOptions { clock, chance, namespace, .. } = options;
         let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
         let inner = Inner { place: Place::Here(engine), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace })
+        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace, patience })
     }
 
     fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {
         let (connection, calls) = remote::connect(url, &options)?;
         let ClientOptions { clock, chance, namespace, .. } = options;
         let inner = Inner { place: Place::There(connection), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls, namespace })
+        Ok(Self { inner: Arc::new(inner), calls, namespace, patience: Span(0) })
     }
 
     /// The same client with something before every call, be it its own or one of its workers: a layer of tower, or one of
@@ -124,7 +127,15 @@ impl Client {
     {
         #[cfg(feature = "otel")]
         let ask = crate::otel::taken_along(ask);
-        self.calls.ask(Call { namespace: self.namespace.clone(), ask }).await
+        let call = Call { namespace: self.namespace.clone(), ask };
+        patience::ask(&self.calls, call, self.patience, &*self.inner.clock, &self.inner.chance).await
+    }
+
+    /// The same client, whose looks fail at once while the store is away: for one that others ask, who repeat what failed
+    /// for a moment by themselves.
+    #[must_use]
+    pub fn impatient(self) -> Self {
+        Self { patience: Span(0), ..self }
     }
 
     /// The same client for another namespace.

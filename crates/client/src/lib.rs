@@ -105,6 +105,8 @@ mod operators;
 mod options;
 #[cfg(feature = "otel")]
 pub mod otel;
+#[cfg(feature = "embedded")]
+mod patience;
 #[cfg(all(feature = "embedded", feature = "remote"))]
 mod remote;
 #[cfg(all(feature = "embedded", not(feature = "remote")))]

@@ -92,6 +92,8 @@ pub(crate) struct Board {
     inner: Mutex<Inner>,
     /// Told when somebody may wait beside work: a lane changed, a reading broke off, a claim found nothing.
     pub(crate) unserved: Arc<Notify>,
+    /// Told when a reading of the store has ended.
+    pub(crate) read: Notify,
     /// Whether any lane is shared with other processes, so that those which share none need no lock to find out.
     shares: AtomicBool,
     /// Told when somebody waits and there may be work in partitions of other processes.
@@ -264,6 +266,7 @@ impl Board {
         let mut inner = self.lock();
         inner.closed = true;
         inner.waiters.clear();
+        self.read.notify_waiters();
     }
 }
 

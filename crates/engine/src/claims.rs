@@ -24,6 +24,8 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
         if shared.is_stopping() {
             return Err(Error::ShuttingDown);
         }
+        // Whoever ends a reading after this line is heard.
+        let read = shared.board.read.notified();
         match shared.board.look(wants, wait.0 > 0) {
             Look::Found(found) => {
                 let claimed = claim_found(shared, wants, found).await?;
@@ -36,11 +38,11 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
                     if !error.is_temporary() || shared.clock.now() >= deadline {
                         return Err(error);
                     }
-                    shared.clock.sleep(READ_AGAIN_AFTER).await;
+                    shared.clock.rest(READ_AGAIN_AFTER).await;
                 }
             }
             Look::Parked(id, receiver) => return Ok(park(shared, id, receiver, deadline).await),
-            Look::Reading => shared.clock.sleep(Span(1)).await,
+            Look::Reading => read.await,
             Look::Nothing if wait.0 > 0 => return Ok(Vec::new()),
             Look::Nothing => return claim_found(shared, wants, far::look(shared, wants).await?).await,
         }

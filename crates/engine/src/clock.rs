@@ -17,6 +17,12 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// Sleeps for a span; how long that is does not depend on what [`Clock::now`] says meanwhile.
     fn sleep(&self, span: Span) -> BoxFuture<'static, ()>;
+
+    /// Rests before something is tried again that a store or another process kept from happening. They take their own time,
+    /// so that a clock which a test holds must not hold this up for ever.
+    fn rest(&self, span: Span) -> BoxFuture<'static, ()> {
+        self.sleep(span)
+    }
 }
 
 /// The machine's clock: the time of day when it was first asked, and from then on what has passed since. Setting the
@@ -74,6 +80,13 @@ impl Clock for TestClock {
             if now.wait_for(|now| *now >= until).await.is_err() {
                 std::future::pending::<()>().await;
             }
+        })
+    }
+
+    fn rest(&self, span: Span) -> BoxFuture<'static, ()> {
+        let (held, own) = (self.sleep(span), SystemClock.sleep(span));
+        Box::pin(async move {
+            tokio::select! { biased; () = held => {}, () = own => {} }
         })
     }
 }

@@ -105,11 +105,16 @@ impl Engine {
             let ended = waiting.ended.notified();
             let mut ended = std::pin::pin!(ended);
             ended.as_mut().enable();
-            let found = self.get(id).await?;
+            let found = self.get(id).await;
             let left = deadline - shared.clock.now();
-            let over = found.as_ref().is_none_or(|execution| matches!(execution.state, State::Finished(_)));
+            let over = match &found {
+                Ok(Some(execution)) => matches!(execution.state, State::Finished(_)),
+                Ok(None) => true,
+                // The end may come, and be seen, when the store is back.
+                Err(error) => !error.is_temporary(),
+            };
             if over || left == Span(0) || shared.is_stopping() {
-                return Ok(found);
+                return found;
             }
             let longest = if self.is_only_member() { PAUSE_MAX_ALONE } else { PAUSE_MAX };
             tokio::select! {

@@ -66,15 +66,28 @@ impl Gauge {
         Aloft { gauge: self.clone(), commands }
     }
 
+    fn landed(&self, commands: usize) {
+        self.aloft.fetch_sub(commands, Ordering::Relaxed);
+        self.under_way.fetch_sub(commands, Ordering::Relaxed);
+    }
+
     pub(crate) fn traffic(&self) -> Traffic {
         Traffic { waiting: self.waiting.load(Ordering::Relaxed), aloft: self.aloft.load(Ordering::Relaxed) }
     }
 }
 
+impl Aloft {
+    /// So many of them stay behind after all.
+    pub(crate) fn leave(&mut self, commands: usize) {
+        let commands = commands.min(self.commands);
+        self.commands -= commands;
+        self.gauge.landed(commands);
+    }
+}
+
 impl Drop for Aloft {
     fn drop(&mut self) {
-        self.gauge.aloft.fetch_sub(self.commands, Ordering::Relaxed);
-        self.gauge.under_way.fetch_sub(self.commands, Ordering::Relaxed);
+        self.gauge.landed(self.commands);
     }
 }
 
@@ -128,23 +141,25 @@ impl Focus {
         let few = if busy < FILLING { 1 } else { AT_A_TIME.min(count) };
         let full = (busy / BATCHES).clamp(FILLING, CROWD);
         // A call with more than one batch takes goes to more than one partition.
-        let behind = (ahead / CROWD) as u64;
+        let behind = ahead / CROWD;
         let turn = (now.0 / TURN.0).to_be_bytes();
         let all = u16::try_from(count).unwrap_or(u16::MAX);
         let first = u64::from(PartitionId::of(&[&self.start.to_be_bytes(), &turn], all).0);
         // Far apart from each other, since neighbours may share a server.
         let at = |nth: u64| {
-            let place = (first + (nth % few) * count / few) % count;
+            let place = (first + nth * count / few) % count;
             among.clone().nth(usize::try_from(place).unwrap_or(0)).unwrap_or(PartitionId(0))
         };
         let fits = (0..few).map(|nth| {
             let traffic = traffic(at(nth));
             (traffic.fit(full), traffic.waiting, nth)
         });
-        if let Some((_, _, nth)) = fits.filter(|(fit, ..)| *fit > Fit::Full).max() {
-            return at(nth + behind);
+        let mut fits: Vec<_> = fits.filter(|(fit, ..)| *fit > Fit::Full).collect();
+        fits.sort_unstable_by(|one, other| other.cmp(one));
+        if let Some((_, _, nth)) = fits.get(behind % fits.len().max(1)) {
+            return at(*nth);
         }
-        let mut from_first = among.clone().cycle().skip(usize::try_from(first + behind).unwrap_or(0)).take(among.len());
+        let mut from_first = among.clone().cycle().skip(usize::try_from(first).unwrap_or(0) + behind).take(among.len());
         let roomy = from_first.find(|&partition| traffic(partition).waiting < CROWD);
         roomy.or_else(|| among.min_by_key(|&partition| traffic(partition).waiting)).unwrap_or(PartitionId(0))
     }
@@ -239,6 +254,32 @@ mod tests {
         batches.dedup();
         assert_eq!((batches.len(), batches.iter().collect::<BTreeSet<_>>().len()), (4, 4), "{batches:?}");
         assert!(picked[..CROWD].iter().all(|one| *one == picked[0]));
+    }
+
+    #[test]
+    fn no_piece_of_a_large_call_goes_where_enough_wait() {
+        let focus = Focus::new(7);
+        let few = sent_off(&all(64), 1_000, 20);
+        let full = |one: PartitionId| Traffic { waiting: if one.0 == few[1] { 9_000 } else { 0 }, aloft: 0 };
+        let pick = |ahead| focus.pick((0..64).map(PartitionId), Millis(0), (ahead, 10 * CROWD), full).0;
+        let picked: BTreeSet<u16> = (0..10 * CROWD).map(pick).collect();
+        assert_eq!(picked.len() as u64, AT_A_TIME - 1);
+        assert!(!picked.contains(&few[1]), "{picked:?}");
+    }
+
+    #[test]
+    fn what_came_departs_stays_behind_or_lands() {
+        let focus = Focus::new(7);
+        let gauge = focus.gauge();
+        gauge.came(9);
+        let mut aloft = gauge.depart(7);
+        assert_eq!(gauge.traffic(), Traffic { waiting: 2, aloft: 7 });
+        aloft.leave(3);
+        gauge.came(3);
+        assert_eq!(gauge.traffic(), Traffic { waiting: 5, aloft: 4 });
+        assert_eq!(focus.under_way.load(Ordering::Relaxed), 9);
+        drop(aloft);
+        assert_eq!((gauge.traffic(), focus.under_way.load(Ordering::Relaxed)), (Traffic { waiting: 5, aloft: 0 }, 5));
     }
 
     #[test]

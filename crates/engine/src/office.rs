@@ -66,8 +66,8 @@ async fn serve(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
             }
             Err(error) => {
                 tracing::warn!(%error, %from, %to, "messages could not be delivered; trying again");
-                let sleep = shared.clock.sleep(pause);
-                tokio::select! { biased; () = shared.stopped() => return, () = sleep => {} }
+                let rest = shared.clock.rest(pause);
+                tokio::select! { biased; () = shared.stopped() => return, () = rest => {} }
                 pause = Span((pause.0 * 2).min(RETRY_MAX.0));
             }
         }

@@ -143,7 +143,7 @@ impl Partition {
             tokio::task::yield_now().await;
         }
         self.sort_in(Vec::new());
-        let (mut tasks, aloft) = self.gather();
+        let (mut tasks, mut aloft) = self.gather();
         let keys = tasks.iter().flat_map(|task| task.command.keys(self.id));
         let mut wanted: BTreeSet<Key> = keys.filter(|key| self.cache.get(key).is_none()).collect();
         for round in 0..=limits::NEED_ROUNDS_MAX {
@@ -158,6 +158,7 @@ impl Partition {
                     for waiter in disappointed {
                         self.shared.put_back(waiter);
                     }
+                    aloft.leave(left.len());
                     self.run_again(left);
                     return self.send(batch, flight, aloft);
                 }
@@ -334,7 +335,7 @@ impl Partition {
         let pause = self.shared.chance.jittered(Span(4 << (task.conflicts + task.failures).clamp(2, 8)));
         let shared = self.shared.clone();
         self.resting.push(Box::pin(async move {
-            let rest = shared.clock.sleep(pause);
+            let rest = shared.clock.rest(pause);
             tokio::select! { biased; () = shared.stopped() => {}, () = rest => {} }
             task
         }));

@@ -239,7 +239,7 @@ impl Shared {
 
     /// Looks after the waiters in a while.
     pub(crate) fn serve_waiters_later(&self) {
-        let (unserved, pause) = (self.board.unserved.clone(), self.clock.sleep(Span(100)));
+        let (unserved, pause) = (self.board.unserved.clone(), self.clock.rest(Span(100)));
         self.jobs.spawn(async move {
             pause.await;
             unserved.notify_one();

@@ -1,7 +1,7 @@
 //! What callers see when the store fails, loses its answers, fills up or stands still.
 
 use async_trait::async_trait;
-use onward_core::record::LaneState;
+use onward_core::record::{LaneState, PublicState};
 use onward_core::{Class, Kind, Lane, LaneChange, Name, Namespace, Payload, Span, TagKey, TagValue, When, WorkerName};
 use onward_engine::clock::{Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
@@ -24,11 +24,15 @@ enum Weather {
     Blind,
 }
 
-/// Weather around a store, and a gate that holds commits back.
+/// Weather around a store, and gates that hold commits and reads back.
 #[derive(Debug)]
 struct Moody {
     weather: watch::Sender<Weather>,
     gate: Semaphore,
+    /// The same for reads.
+    reads: Semaphore,
+    /// How often something was to be read.
+    asked: AtomicUsize,
     /// How often nothing could be read.
     blind: AtomicUsize,
 }
@@ -50,8 +54,11 @@ impl Layer for Moody {
         }
     }
 
-    fn load(&self) -> Result<()> {
-        match *self.weather.borrow() {
+    async fn read(&self) -> Result<()> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let _pass = self.reads.acquire().await;
+        let weather = *self.weather.borrow();
+        match weather {
             Weather::Blind => {
                 self.blind.fetch_add(1, Ordering::Relaxed);
                 Err(Error::new(ErrorKind::Unavailable, "the store cannot be read"))
@@ -71,8 +78,13 @@ async fn stage(partitions: u16, scope: Option<Scope>) -> Stage {
     let clock = TestClock::at(onward_core::Millis(1_700_000_000_000));
     let store_clock = clock.clone();
     let inner = Memory::new(partitions, Arc::new(move || store_clock.now().0), 1);
-    let moody =
-        Moody { weather: watch::Sender::new(Weather::Fine), gate: Semaphore::new(1_000), blind: AtomicUsize::new(0) };
+    let moody = Moody {
+        weather: watch::Sender::new(Weather::Fine),
+        gate: Semaphore::new(1_000),
+        reads: Semaphore::new(1_000),
+        asked: AtomicUsize::new(0),
+        blind: AtomicUsize::new(0),
+    };
     let store = Arc::new(Around::new(Arc::new(inner), moody));
     let options = Options { clock: Arc::new(clock.clone()), scope, ..Options::default() };
     let engine = Engine::start(store.clone(), options).await.expect("the engine starts");
@@ -134,6 +146,54 @@ async fn a_store_that_is_away_is_waited_for_until_the_deadline() {
     stage.store.layer().weather.send_replace(Weather::Fine);
     ends(&stage, async move { call.await.expect("ends") }).await.expect("accepted once the store is back");
     assert_eq!(stage.engine.claim(&worker(), Span(0)).await.expect("answered").len(), 1);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_an_end_does_so_while_the_store_cannot_be_read() {
+    let stage = stage(4, None).await;
+    let id = stage.engine.submit(work()).await.expect("accepted").id;
+    stage.store.layer().weather.send_replace(Weather::Blind);
+    let waiting = |time| {
+        let engine = stage.engine.clone();
+        async move { engine.wait(id, time).await }
+    };
+    let error = ends(&stage, waiting(Span::seconds(5))).await.expect_err("given up when its time was up");
+    assert_eq!(error.code(), "store_unavailable");
+    let call = tokio::spawn(waiting(Span::seconds(5)));
+    settle().await;
+    stage.store.layer().weather.send_replace(Weather::Fine);
+    let found = ends(&stage, async move { call.await.expect("ends") }).await.expect("answered once the store is back");
+    assert_eq!(found.expect("it is there").public_state(), PublicState::Waiting);
+}
+
+/// Lets a task go on until it waits for something outside.
+async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_finds_the_store_being_read_goes_on_when_it_was_read() {
+    let stage = stage(4, None).await;
+    stage.engine.submit_many(vec![work(), work()]).await.expect("accepted");
+    // A second engine knows nothing of the work, so that its first claim has to read.
+    let options = Options { clock: Arc::new(stage.clock.clone()), ..Options::default() };
+    let engine = Engine::start(stage.store.clone(), options).await.expect("the engine starts");
+    settle().await;
+    let held = stage.store.layer().reads.acquire_many(1_000).await.expect("a gate");
+    let (wants, asked) = (Wants { max: 1, ..worker() }, stage.store.layer().asked.load(Ordering::Relaxed));
+    let claims = [0, 1].map(|_| {
+        let (engine, wants) = (engine.clone(), wants.clone());
+        tokio::spawn(async move { engine.claim(&wants, Span(0)).await })
+    });
+    settle().await;
+    assert!(claims.iter().all(|claim| !claim.is_finished()));
+    assert_eq!(stage.store.layer().asked.load(Ordering::Relaxed), asked + 1, "one reads and one waits for it");
+    drop(held);
+    for claim in claims {
+        assert_eq!(claim.await.expect("ends").expect("answered").len(), 1);
+    }
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ impl App {
         let room = Arc::new(Semaphore::new(options.limits.inflight_bytes / PIECE));
         let metrics = Metrics::new(engine.clone());
         Self {
-            client,
+            client: client.impatient(),
             engine,
             options,
             keyring: Keyring::default(),

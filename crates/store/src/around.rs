@@ -1,4 +1,4 @@
-//! A store with a layer around its commits and loads: for benchmarks that watch them and tests that disturb them.
+//! A store with a layer around its commits and reads: for benchmarks that watch them and tests that disturb them.
 
 use crate::{
     AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
@@ -10,19 +10,19 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What stands between a caller and the commits and loads of a store.
+/// What stands between a caller and the commits and reads of a store.
 #[async_trait]
 pub trait Layer: Debug + Send + Sync + 'static {
     /// Commits a group, in whatever way it likes.
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>>;
 
-    /// Whether records can be loaded.
-    fn load(&self) -> Result<()> {
+    /// Comes before every read but an audit's, which happens if this lets it.
+    async fn read(&self) -> Result<()> {
         Ok(())
     }
 }
 
-/// A store whose commits and loads go through a layer; everything else goes straight to the store inside.
+/// A store whose commits and reads go through a layer; everything else goes straight to the store inside.
 #[derive(Debug)]
 pub struct Around<L> {
     inner: Arc<dyn Store>,
@@ -49,7 +49,7 @@ impl<L: Layer> Around<L> {
 #[async_trait]
 impl<L: Layer> Store for Around<L> {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        self.layer.load()?;
+        self.layer.read().await?;
         self.inner.load(partition, keys).await
     }
 
@@ -58,22 +58,27 @@ impl<L: Layer> Store for Around<L> {
     }
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        self.layer.read().await?;
         self.inner.scan(index, partitions, range, limit).await
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
+        self.layer.read().await?;
         self.inner.count(index, partitions, cap).await
     }
 
     async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+        self.layer.read().await?;
         self.inner.due(partitions, from, until, limit).await
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.layer.read().await?;
         self.inner.read_log(partition, log, after, limit).await
     }
 
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
+        self.layer.read().await?;
         self.inner.read_feed(after, limit).await
     }
 

@@ -1,13 +1,16 @@
 //! Trouble with the store: reports are repeated under the same id while the lease is held.
 
 use async_trait::async_trait;
+use onward::call::{Ask, Ending};
 use onward::engine::clock::Clock;
 use onward::store::memory::Memory;
 use onward::store::{Around, Batch, Error, ErrorKind, Layer, Outcome, Result, Store, system_clock};
 use onward::testing::TestClock;
-use onward::{Client, ClientOptions, Context, Failed, PublicState, Span, Worker};
+use onward::wire::KeyInfo;
+use onward::{Client, ClientOptions, Context, EventFilter, ExecutionId, Failed, FindFilter, PublicState, Span, Worker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// A disk that can be full.
@@ -25,6 +28,89 @@ impl Layer for Filling {
             return Err(Error::new(ErrorKind::Full, "the disk is full").unwritten());
         }
         inner.commit(group).await
+    }
+}
+
+/// A store that can be away to whoever reads.
+#[derive(Debug, Default)]
+struct Away {
+    is_away: AtomicBool,
+    /// How often it was when somebody came.
+    found_away: AtomicU32,
+}
+
+#[async_trait]
+impl Layer for Away {
+    async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+        inner.commit(group).await
+    }
+
+    async fn read(&self) -> Result<()> {
+        if !self.is_away.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.found_away.fetch_add(1, Ordering::SeqCst);
+        Err(Error::new(ErrorKind::Unavailable, "the store is away").unwritten())
+    }
+}
+
+/// Every way to look at one execution that waits; each answers whether it saw it.
+async fn look(client: Client, id: ExecutionId, way: usize) -> std::result::Result<bool, onward::Error> {
+    let filter = FindFilter { state: Some(PublicState::Waiting), ..FindFilter::default() };
+    Ok(match way {
+        0 => client.get(id).await?.is_some(),
+        1 => client.input(id).await?.is_some(),
+        2 => client.attempts(id).await?.is_empty(),
+        3 => client.history(id).await?.len() == 1,
+        4 => client.why(id).await?.state == PublicState::Waiting,
+        5 => client.find(&filter, None, 10).await?.executions.len() == 1,
+        6 => client.counts().await?.total.n == 1,
+        7 => client.lanes().await?[0].ready == 1,
+        8 => client.ask::<Vec<KeyInfo>>(Ask::Keys).await?.is_empty(),
+        9 => matches!(client.ending(id, Duration::ZERO).await?, Ending::None(PublicState::Waiting)),
+        10 => matches!(client.ending(id, Duration::from_secs(1)).await?, Ending::None(PublicState::Waiting)),
+        _ => client.events(EventFilter::default(), None).next_now().await?.is_some(),
+    })
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_waited_for_by_whoever_looks() {
+    for way in 0..=11 {
+        let clock = TestClock::at(onward::Millis(1_800_000_000_000));
+        let held = clock.clone();
+        let inner = Memory::new(8, Arc::new(move || held.now().0), 1);
+        let store = Arc::new(Around::new(Arc::new(inner), Away::default()));
+        let options = ClientOptions { clock: Arc::new(clock.clone()), ..ClientOptions::default() };
+        let client = Client::on_store(store.clone(), options).await.unwrap();
+        let id = client.submit("rest", &()).await.unwrap().id;
+        store.layer().is_away.store(true, Ordering::SeqCst);
+        let mut call = tokio::spawn(look(client.clone(), id, way));
+        while !call.is_finished() {
+            clock.advance(Span(50));
+            tokio::task::yield_now().await;
+        }
+        let error = (&mut call).await.unwrap().expect_err("its time is up");
+        assert_eq!(error.code(), "store_unavailable", "way {way}");
+        let tries = store.layer().found_away.load(Ordering::SeqCst);
+        let error =
+            look(client.clone().impatient(), id, way).await.expect_err("a server's callers repeat it themselves");
+        assert_eq!(error.code(), "store_unavailable", "way {way}");
+        let before = store.layer().found_away.load(Ordering::SeqCst);
+        let call = tokio::spawn(look(client.clone(), id, way));
+        crate::world::within(async {
+            while store.layer().found_away.load(Ordering::SeqCst) < before + 2 {
+                tokio::task::yield_now().await;
+            }
+            store.layer().is_away.store(false, Ordering::SeqCst);
+            // A rest between tries takes its own time, whoever holds the clock.
+            while !call.is_finished() {
+                clock.advance(Span(u64::from(way == 10)));
+                tokio::task::yield_now().await;
+            }
+            assert!(call.await.unwrap().unwrap(), "way {way}, once the store is back after {tries} tries");
+        })
+        .await;
+        client.shutdown().await.unwrap();
     }
 }
 

@@ -15,6 +15,7 @@ impl Board {
         let Inner { queues, waiters, .. } = &mut *inner;
         let Some(queue) = queues.get_mut(key) else { return (Vec::new(), None) };
         queue.end_refill(page, more);
+        self.read.notify_waiters();
         let mut matches = Vec::new();
         while let Some(place) = queue.best() {
             let Some(waiter) = waiters.take(&key.namespace, &key.lane, &key.class) else { break };
@@ -30,6 +31,7 @@ impl Board {
         if let Some(queue) = self.lock().queues.get_mut(key) {
             queue.fail_refill();
         }
+        self.read.notify_waiters();
     }
 
     /// The queues that somebody waits for.
