@@ -2,7 +2,8 @@
 # Has schemathesis call every route of a real server as its description allows and does not allow: the server must answer
 # as it describes itself, never with 5xx, and must not forget to ask for the key.
 #
-# BUDGET is the number of examples for each route. The tool is installed into target/schemathesis the first time.
+# ONWARD is the program to try, which is built when none is named. BUDGET is the number of examples for each route. The tool
+# is installed into target/schemathesis the first time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,8 +17,12 @@ if [ "$("$tool/bin/schemathesis" --version 2>/dev/null)" != "schemathesis, versi
     "$tool/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$version"
 fi
 
-$cargo build -q -p onward-cli
-onward=$PWD/target/debug/onward
+onward=${ONWARD:-}
+if [ -z "$onward" ]; then
+    $cargo build -q -p onward-cli
+    onward=target/debug/onward
+fi
+onward=$(realpath "$onward")
 place=$(mktemp -d)
 export ONWARD_STORE="sqlite:$place/onward.db"
 key=$("$onward" key create --name schemathesis --role admin)

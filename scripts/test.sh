@@ -57,11 +57,13 @@ step format "$cargo" fmt --all --check
 step clippy "$cargo" clippy --locked --workspace --all-targets -- -D warnings
 step tests "$cargo" test --locked --workspace --no-fail-fast
 tests_status=$?
-step simulation "$cargo" run --locked -p onward-sim -- --seeds "$seeds"
+# Chosen together with the tests, as below, so that hardly anything is built again.
+programs=${CARGO_TARGET_DIR:-target}/debug
+step programs "$cargo" build --locked --workspace --bins --tests
+step simulation "$programs/onward-sim" --seeds "$seeds"
 simulation_status=$?
-step mutants "$cargo" run --locked -p onward-sim -- --mutants --seeds "$mutant_seeds"
-step schemathesis bash scripts/schemathesis.sh
-# Chosen together with the rest, so that hardly anything is built again.
+step mutants "$programs/onward-sim" --mutants --seeds "$mutant_seeds"
+ONWARD=$programs/onward step schemathesis bash scripts/schemathesis.sh
 step otel "$cargo" test --locked --workspace --features onward-cli/otel --test cli otel
 
 passed=$(tests_counted passed)
