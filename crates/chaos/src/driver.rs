@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         seed: u64,
         previous: Option<PathBuf>,
     ) -> io::Result<Self> {
-        let site = Site::start(store)?;
+        let site = Site::start(store, plan.settings)?;
         let url = site.url(plan);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let opened = runtime.block_on(onward::open_store(&url, &onward::ClientOptions::default()));

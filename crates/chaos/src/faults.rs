@@ -48,10 +48,10 @@ impl Run<'_> {
                 Ok(())
             }),
             Fault::RestartValkey => self.timed("Valkey restarted", |run| {
-                run.site.valkeys().iter_mut().try_for_each(|server| {
-                    if round.is_multiple_of(2) { server.stop() } else { server.kill() }?;
-                    server.run()
-                })
+                run.site.valkeys().iter_mut().try_for_each(|server| server.stop().and_then(|()| server.run()))
+            }),
+            Fault::KillValkey => self.timed("Valkey killed", |run| {
+                run.site.valkeys().iter_mut().try_for_each(|server| server.kill().and_then(|()| server.run()))
             }),
             Fault::FlushScripts => self.timed("scripts flushed", |run| {
                 run.site.valkeys().iter().try_for_each(|server| server.ask(&["SCRIPT", "FLUSH"]).map(|_| ()))

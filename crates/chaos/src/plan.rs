@@ -39,8 +39,10 @@ pub(crate) enum Fault {
     RestartPostgres,
     /// All connections of Postgres are ended from its side, several times in a row.
     TerminateBackends,
-    /// Valkey is ended, in good order or by a kill, and started again with its append-only file.
+    /// Valkey is ended in good order and started again with its append-only file.
     RestartValkey,
+    /// The same by a kill.
+    KillValkey,
     /// Valkey forgets all scripts.
     FlushScripts,
     /// A replica of a cluster takes over in good order.
@@ -71,6 +73,8 @@ pub(crate) struct Plan {
     pub(crate) about: &'static str,
     /// Run on each of these, one after the other.
     pub(crate) stores: &'static [StoreKind],
+    /// Settings of its servers.
+    pub(crate) settings: &'static [&'static str],
     /// What is added to the address of the store.
     pub(crate) options: &'static str,
     pub(crate) beats: &'static [Beat],
@@ -96,6 +100,7 @@ const BASE: Plan = Plan {
     name: "",
     about: "",
     stores: &[StoreKind::Postgres],
+    settings: &[],
     options: "",
     beats: &[],
     seconds: 30,
@@ -141,9 +146,19 @@ pub(crate) const ALL: &[Plan] = &[
     },
     Plan {
         name: "valkey-restarts",
-        about: "Valkey is stopped or killed and comes back with its append-only file",
+        about: "Valkey is stopped and comes back with its append-only file",
         stores: &[StoreKind::Valkey],
         beats: &[beat(Fault::RestartValkey, 5_000)],
+        rounds: 4,
+        ..BASE
+    },
+    Plan {
+        name: "valkey-kills",
+        about: "Valkey that syncs every commit is killed and comes back with its append-only file",
+        stores: &[StoreKind::Valkey],
+        // With a sync a second it answers before it writes as long as a sync is under way, and a kill takes that.
+        settings: &["--appendfsync", "always"],
+        beats: &[beat(Fault::KillValkey, 5_000)],
         rounds: 4,
         ..BASE
     },

@@ -14,11 +14,11 @@ pub(crate) enum Site {
 }
 
 impl Site {
-    pub(crate) fn start(kind: StoreKind) -> io::Result<Self> {
+    pub(crate) fn start(kind: StoreKind, settings: &[&str]) -> io::Result<Self> {
         Ok(match kind {
-            StoreKind::Postgres => Self::Postgres(Box::new(Postgres::start(&[])?)),
-            StoreKind::Valkey => Self::Valkey(Box::new(Server::start(Kind::Valkey, &[])?)),
-            StoreKind::Cluster => Self::Cluster(Cluster::start(Kind::Valkey, &[])?),
+            StoreKind::Postgres => Self::Postgres(Box::new(Postgres::start(settings)?)),
+            StoreKind::Valkey => Self::Valkey(Box::new(Server::start(Kind::Valkey, settings)?)),
+            StoreKind::Cluster => Self::Cluster(Cluster::start(Kind::Valkey, settings)?),
         })
     }
 

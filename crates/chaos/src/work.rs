@@ -23,6 +23,9 @@ const PAUSE_MAX: u64 = 20;
 const LONG_ONE_OF: u64 = 100;
 /// How long such a job takes.
 const LONG: u64 = 3_000;
+/// One of so many jobs has a key, by which its partition is chosen: the others go to a few partitions at a time, and every
+/// partition has to show that it lives.
+const KEYED_ONE_OF: u64 = 5;
 
 /// What a job does.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,6 +57,8 @@ pub(crate) fn draw(client: &Client, chance: &Chance) -> Submission {
     let backoff = Backoff::Fixed { delay: Span(100), jitter: true };
     let submission =
         client.submit(KIND, &job).lane(lane).retry(RetryPolicy { max_retries: 5, backoff, categories: Vec::new() });
+    let submission =
+        if roll(KEYED_ONE_OF) { submission.idempotency_key(&format!("{:032x}", chance.id())) } else { submission };
     if roll(10) { submission.delay(Duration::from_millis(chance.word() % 1_000)) } else { submission }
 }
 

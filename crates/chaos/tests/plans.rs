@@ -52,6 +52,11 @@ fn valkey_comes_back_with_its_file() {
     run("valkey-restarts", 5);
 }
 
+#[test]
+fn valkey_is_killed() {
+    run("valkey-kills", 5);
+}
+
 /// The machinery alone, with this build in both places; `make upgrade` runs it with an earlier one.
 #[test]
 fn builds_replace_each_other() {
