@@ -306,6 +306,12 @@ impl<'a> Run<'a> {
             rest(TICK);
             self.watch()?;
         }
+        // What was hit last gets as long to show that it lives as what was hit before.
+        let shown = now() + self.plan.live_within.unwrap_or(0);
+        while now() < shown {
+            rest(TICK);
+            self.watch()?;
+        }
         Ok(())
     }
 

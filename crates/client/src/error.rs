@@ -181,6 +181,7 @@ impl Error {
     }
 
     /// Whether a server takes no request as large as this one was.
+    #[cfg(feature = "remote")]
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Server(problem) if problem.status == 413)
     }
