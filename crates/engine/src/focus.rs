@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The partitions that get new work in the same turn: more than batches are on their way, so that one is mostly free.
 const AT_A_TIME: u64 = 6;
-/// Commands that make a batch worth its cost; with fewer under way, all had better share one.
+/// Commands that make a batch worth its cost.
 const FILLING: usize = 16;
+/// With fewer commands under way than make two such batches, all had better share one.
+const SHARED: usize = 2 * FILLING;
 /// Batches that what is under way should be shared out to, so that one gathers while others are on their way.
 const BATCHES: usize = 4;
 /// How long the same partitions get it.
@@ -138,7 +140,7 @@ impl Focus {
     ) -> PartitionId {
         let count = (among.len() as u64).max(1);
         let busy = self.under_way.load(Ordering::Relaxed) + of_call;
-        let few = if busy < FILLING { 1 } else { AT_A_TIME.min(count) };
+        let few = if busy < SHARED { 1 } else { AT_A_TIME.min(count) };
         let full = (busy / BATCHES).clamp(FILLING, CROWD);
         // A call with more than one batch takes goes to more than one partition.
         let behind = ahead / CROWD;
@@ -214,14 +216,14 @@ mod tests {
 
     #[test]
     fn with_little_to_do_all_share_one_batch() {
-        for (busy, few) in [(0, 1), (FILLING - 2, 1), (FILLING - 1, AT_A_TIME), (4_000, AT_A_TIME)] {
+        for (busy, few) in [(0, 1), (SHARED - 2, 1), (SHARED - 1, AT_A_TIME), (4_000, AT_A_TIME)] {
             assert_eq!(sent_off(&all(64), busy, 20).len() as u64, few, "with {busy} under way");
         }
     }
 
     #[test]
     fn work_joins_the_batch_that_gathers_until_it_is_full() {
-        for (busy, full) in [(20, FILLING), (99, 25), (100_000, CROWD)] {
+        for (busy, full) in [(40, FILLING), (99, 25), (100_000, CROWD)] {
             let focus = Focus::new(7);
             focus.gauge().came(busy);
             let picked = gathered(&focus, 2 * full + 1, BTreeMap::new());
