@@ -4,7 +4,7 @@
 //! a [`Fix`] must do it on the condition that nothing that was judged has changed.
 
 use crate::record::{ClassSeen, Execution, Format, Held, Outbox, Record, State, UniqueRecord};
-use crate::{ExecutionId, Key, PayloadSlot};
+use crate::{ExecutionId, Key, Millis, PayloadSlot};
 use std::fmt;
 
 /// What is wrong with a record.
@@ -91,7 +91,9 @@ impl fmt::Display for Finding {
             Self::Orphaned { owner } => write!(f, "it belongs to {owner}, which does not exist"),
             Self::PartMissing { part } => write!(f, "{part} belongs to it and is gone"),
             Self::ClassMissing { class } => write!(f, "no worker would find it: {class} is missing"),
-            Self::UniqueMissing { unique } => write!(f, "{unique} is missing, so a second one could be submitted"),
+            Self::UniqueMissing { unique } => {
+                write!(f, "{unique} does not stand for it, so a second one could be submitted")
+            }
             Self::UniqueTaken { by } => write!(f, "its unique key stands for {by}"),
             Self::UniqueStale { execution } => write!(f, "it stands for {execution}, which no longer holds it"),
             Self::MessageUnlisted => f.write_str("its queue does not know of it"),
@@ -113,15 +115,15 @@ pub fn presumes(key: &Key, record: &Record) -> Vec<Key> {
             keys
         }
         (Key::Attempt(owner, _) | Key::History(owner, _) | Key::Payload(owner, _), _) => vec![Key::Execution(*owner)],
-        (Key::Unique(..), Record::Unique(unique)) => vec![Key::Execution(unique.execution)],
+        (Key::Unique(..), Record::Unique(unique)) => unique.holder().map(Key::Execution).into_iter().collect(),
         (Key::Message(from, to, _), _) => vec![Key::Outbox(*from, *to)],
         _ => Vec::new(),
     }
 }
 
-/// What is wrong with a record, given those that [`presumes`] names.
+/// What is wrong with a record, given those that [`presumes`] names; `now` stamps what a fix writes.
 #[must_use]
-pub fn judge<'a>(key: &Key, record: &Record, beside: impl Fn(&Key) -> Option<&'a Record>) -> Vec<Verdict> {
+pub fn judge<'a>(key: &Key, record: &Record, now: Millis, beside: impl Fn(&Key) -> Option<&'a Record>) -> Vec<Verdict> {
     let only = |finding, fix| vec![Verdict { finding, fix }];
     match (key, record) {
         (_, Record::Unreadable(_)) => only(Finding::Unreadable, None),
@@ -133,7 +135,8 @@ pub fn judge<'a>(key: &Key, record: &Record, beside: impl Fn(&Key) -> Option<&'a
             only(Finding::Orphaned { owner: *owner }, Some(Fix::Delete(key.clone())))
         }
         (Key::Unique(..), Record::Unique(unique)) => {
-            let holds = match beside(&Key::Execution(unique.execution)) {
+            let Some(execution) = unique.holder() else { return Vec::new() };
+            let holds = match beside(&Key::Execution(execution)) {
                 Some(Record::Execution(holder)) => is_unfinished(holder) && unique_of(holder).as_ref() == Some(key),
                 // Whatever a newer version wrote there may well hold it.
                 Some(_) => true,
@@ -142,7 +145,8 @@ pub fn judge<'a>(key: &Key, record: &Record, beside: impl Fn(&Key) -> Option<&'a
             if holds {
                 return Vec::new();
             }
-            only(Finding::UniqueStale { execution: unique.execution }, Some(Fix::Delete(key.clone())))
+            let freed = Record::Unique(UniqueRecord::freed(execution, now));
+            only(Finding::UniqueStale { execution }, Some(Fix::Put(key.clone(), Box::new(freed))))
         }
         (Key::Message(from, to, seq), _) => of_message(&Key::Outbox(*from, *to), *seq, beside),
         (Key::Dead(..), _) => only(Finding::DeadLetter, None),
@@ -164,14 +168,20 @@ fn of_execution<'a>(execution: &Execution, beside: impl Fn(&Key) -> Option<&'a R
         verdicts.push(Verdict { finding: Finding::ClassMissing { class }, fix });
     }
     if let Some(unique) = unique_of(execution) {
-        match beside(&unique) {
+        let holder = match beside(&unique) {
+            None => None,
+            Some(Record::Unique(record)) => record.holder(),
+            // What cannot be read is reported as such.
+            Some(_) => return verdicts,
+        };
+        match holder {
             None => {
-                let holder = UniqueRecord { format: Format, execution: execution.id };
-                let fix = Some(Fix::Put(unique.clone(), Box::new(Record::Unique(holder))));
+                let held = Record::Unique(UniqueRecord::held(execution.id));
+                let fix = Some(Fix::Put(unique.clone(), Box::new(held)));
                 verdicts.push(Verdict { finding: Finding::UniqueMissing { unique }, fix });
             }
-            Some(Record::Unique(other)) if other.execution != execution.id => {
-                verdicts.push(Verdict { finding: Finding::UniqueTaken { by: other.execution }, fix: None });
+            Some(by) if by != execution.id => {
+                verdicts.push(Verdict { finding: Finding::UniqueTaken { by }, fix: None });
             }
             Some(_) => {}
         }

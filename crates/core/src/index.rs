@@ -1,7 +1,7 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
 use crate::record::{Execution, Readiness, Record, State, Waiting};
-use crate::{Class, Lane, Millis, Namespace, Share};
+use crate::{Class, Lane, Millis, Namespace, Share, limits};
 
 /// A place in an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +96,9 @@ fn of_execution(execution: &Execution) -> Vec<Entry> {
 pub fn due(record: &Record) -> Option<Millis> {
     match record {
         Record::Execution(execution) => execution.due(),
-        Record::Idempotency(key) => Some(key.expires_at),
+        // A key that has expired counts as absent, and is so only when no batch can be in flight that found it absent before.
+        Record::Idempotency(key) => Some(key.expires_at + limits::REPEAT_WINDOW),
+        Record::Unique(key) => key.removed_at(),
         // At once, whatever the clock of its sender showed.
         Record::Message(_) => Some(Millis(0)),
         _ => None,
@@ -123,7 +125,7 @@ pub fn awaited_due(record: &Record) -> Option<Millis> {
 fn is_housekeeping(record: &Record) -> bool {
     match record {
         Record::Execution(execution) => matches!(execution.state, State::Finished(_)),
-        Record::Idempotency(_) => true,
+        Record::Idempotency(_) | Record::Unique(_) => true,
         _ => false,
     }
 }

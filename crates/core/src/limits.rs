@@ -96,8 +96,17 @@ pub const REPLAYS_MAX: u32 = 1_000;
 pub const ATTEMPT_TIMEOUT_MIN: Span = Span::seconds(1);
 /// Longest time an attempt may be given.
 pub const ATTEMPT_TIMEOUT_MAX: Span = Span::days(365);
-/// Shortest time an ended execution is kept: the time in which a caller may repeat a call.
-pub const RETENTION_MIN: Span = Span::minutes(10);
+/// How long a repeat of a call gets the first answer, and how long a record outlives its use so that it does: more than
+/// twice as long as a batch may be in flight, so that every batch that expected the record to be absent has lapsed before
+/// it is absent again.
+pub const REPEAT_WINDOW: Span = Span::minutes(10);
+/// How long after its rules ran a batch may still be written: longer than any commit takes.
+pub const BATCH_LIFE: Span = Span::minutes(4);
+/// How long after its last change the record of a purged execution stays: a repeat within [`REPEAT_WINDOW`] may be held up for
+/// [`BATCH_LIFE`] and must not find it absent.
+pub const STUB_LIFE: Span = Span(REPEAT_WINDOW.0 + BATCH_LIFE.0);
+/// Shortest time an ended execution is kept.
+pub const RETENTION_MIN: Span = REPEAT_WINDOW;
 /// How long an ended execution is kept unless its policy says otherwise.
 pub const RETENTION_DEFAULT: Span = Span::days(7);
 /// Longest time an ended execution is kept.
@@ -111,8 +120,8 @@ pub const PAST_GRACE: Span = Span::minutes(1);
 pub const FUTURE_MAX: Span = Span::days(3_650);
 /// How long an idempotency key is remembered unless the policy says otherwise.
 pub const DEDUP_WINDOW_DEFAULT: Span = Span::hours(24);
-/// Shortest such window: the time in which a caller may repeat a call.
-pub const DEDUP_WINDOW_MIN: Span = Span::minutes(10);
+/// Shortest such window.
+pub const DEDUP_WINDOW_MIN: Span = REPEAT_WINDOW;
 /// Longest such window.
 pub const DEDUP_WINDOW_MAX: Span = Span::days(30);
 

@@ -86,7 +86,7 @@ pub enum Rejection {
         /// What it is instead.
         state: PublicState,
     },
-    /// The execution is being removed.
+    /// The execution is being removed. What it remembered of earlier calls may be gone, so this denies none of them.
     #[error("execution {0} has been purged")]
     Purged(ExecutionId),
     /// It was replayed as often as its policy allows.
@@ -202,7 +202,7 @@ impl Rejection {
             Self::Finished { .. } => "replay it to run it again",
             Self::NotFinished { .. } => "wait for its end or cancel it first",
             Self::NotWaiting { .. } => "choose the time of waiting or delayed work",
-            Self::Purged(_) => "submit the work again",
+            Self::Purged(_) => "submit the work again if it is still wanted",
             Self::ReplaysExhausted { .. } => "submit the work again, or allow more replays in its policy",
             Self::UniqueKeyTaken { .. } => "wait for its end or cancel it first",
             Self::NotActive { .. }

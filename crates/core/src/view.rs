@@ -309,6 +309,23 @@ impl<'a> View<'a> {
         self.put(key, record)
     }
 
+    /// Writes a record again as it is, so that it gets a new version; answers whether there is one that can be read.
+    ///
+    /// # Errors
+    /// [`Stop::Need`] when it is not at hand.
+    pub fn rewrite(&mut self, key: &Key) -> Result<bool, Stop> {
+        match self.get(key)?.as_deref() {
+            None | Some(Record::Unreadable(_)) => Ok(false),
+            Some(record) => self.put(key.clone(), record.clone()).map(|()| true),
+        }
+    }
+
+    /// Whether any command wrote or deleted a record.
+    #[must_use]
+    pub fn is_written(&self, key: &Key) -> bool {
+        self.slots.get(key).is_some_and(|slot| slot.written_by > 0)
+    }
+
     /// Removes a record.
     pub(crate) fn delete(&mut self, key: Key) -> Result<(), Stop> {
         self.write(key, None)
@@ -335,7 +352,7 @@ impl<'a> View<'a> {
     }
 
     /// What the command decides is right only from this time on.
-    pub(crate) fn not_before(&mut self, time: Millis) {
+    pub fn not_before(&mut self, time: Millis) {
         let earliest = self.window.not_before.map_or(time, |old| old.max(time));
         self.window.not_before = Some(earliest);
     }

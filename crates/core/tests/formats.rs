@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 
 const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
 
-/// The only one of format 2: what it holds is more than format 1 can.
+/// The ones of format 2: what they hold is more than format 1 can.
 const TRACED: &str = include_str!("golden/execution_traced.json");
+const FREED: &str = include_str!("golden/unique_freed.json");
 
 /// A stored body: its key and its text. Those of the first version come first and may never change.
 fn records() -> Vec<(String, &'static str)> {
@@ -39,7 +40,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/h/00000", include_str!("golden/history.json")),
         ("", TRACED),
     ];
-    const OTHERS: [(&str, &str); 14] = [
+    const OTHERS: [(&str, &str); 15] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
         ("lane/default/emails", include_str!("golden/lane_master.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
@@ -54,6 +55,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("lane/default/emails/17", include_str!("golden/lane_copy_defaults.json")),
         ("out/17/3/00000000000000000006", include_str!("golden/message_lane_changed_defaults.json")),
         ("apikey/0000000000000000000000000000002b", include_str!("golden/api_key.json")),
+        ("unique/default/customer/7", FREED),
     ];
     let of_execution = OF_EXECUTION.map(|(part, text)| (format!("{ID}{part}"), text));
     of_execution.into_iter().chain(OTHERS.map(|(key, text)| (key.to_owned(), text))).collect()
@@ -106,7 +108,7 @@ fn stored_records_decode_for_ever() {
 fn a_newer_format_is_left_alone_whatever_the_record() {
     for (key, text) in records() {
         let key: Key = key.parse().unwrap();
-        let newest = if matches!(key, Key::Execution(_)) { 2 } else { 1 };
+        let newest = if matches!(key, Key::Execution(_) | Key::Unique(..)) { 2 } else { 1 };
         let rest = text.trim_end().trim_start_matches(|c| c != ',');
         let newer = Bytes::from(format!("{{\"v\":{}{rest}", newest + 1));
         let record = codec::decode(&key, &newer);
@@ -115,13 +117,13 @@ fn a_newer_format_is_left_alone_whatever_the_record() {
     }
 }
 
-/// A program that knows format 1 alone leaves an execution with a trace alone, and reads all others.
+/// A program that knows format 1 alone leaves an execution with a trace and a freed unique key alone, and reads all others.
 #[test]
 fn a_newer_format_is_used_by_those_that_need_it_alone() {
     let format = |text: &'static str| text.trim_start_matches("{\"v\":").split(',').next().unwrap();
     let is_known_to_the_first = |text| serde_json::from_str::<Format>(format(text)).is_ok();
     for (key, text) in records() {
-        assert_eq!(is_known_to_the_first(text), text != TRACED, "{key}: {text}");
+        assert_eq!(is_known_to_the_first(text), text != TRACED && text != FREED, "{key}: {text}");
         if let Record::Execution(execution) = codec::decode(&key.parse().unwrap(), &Bytes::from_static(text.as_bytes()))
         {
             let expected = if execution.trace.is_some() { ExecutionFormat::Traced } else { ExecutionFormat::First };

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::binding::{self, Loaded};
 use crate::cache::Cache;
+use crate::doubt::{self, Settled};
 use crate::shared::Shared;
 use crate::task::{Answer, Task};
 use crate::topics;
@@ -19,8 +20,6 @@ use std::sync::Arc;
 /// How far the time that rules are given may be ahead of the store's. Less than the shortest lease, and more than the
 /// estimate is ever off by itself.
 const AHEAD_MAX: Span = Span(900);
-/// How far it may be behind: longer than any commit takes, so that a slow store refuses nobody.
-const BEHIND_MAX: Span = Span::minutes(10);
 
 /// A batch on its way to the store, with everything to do when it arrives.
 #[derive(Debug)]
@@ -30,12 +29,18 @@ pub(crate) struct Flight {
     pub(crate) changes: Vec<Change>,
     /// Lanes that let nobody claim, if what was read of them still holds when this is committed.
     pub(crate) paused: BTreeSet<(Namespace, Lane)>,
+    /// How often a lane had changed when this was applied.
+    pub(crate) lane_news: u64,
+    /// The time from which on it cannot be written any more.
+    pub(crate) until: Millis,
 }
 
 /// A command that was applied, and its answer once the batch is committed.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) task: Task,
+    /// Whether the command itself changes something.
+    pub(crate) writes: bool,
     pub(crate) result: Result<Reply, Error>,
     pub(crate) reads: Vec<Key>,
 }
@@ -44,6 +49,8 @@ pub(crate) struct Step {
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) key: Key,
+    /// The version that the batch expects; `None` for a record that is not there.
+    pub(crate) version: Option<store::Version>,
     pub(crate) before: Option<Arc<Record>>,
     pub(crate) after: Option<Arc<Record>>,
 }
@@ -62,6 +69,8 @@ pub(crate) struct Prepared {
     pub(crate) disappointed: Vec<Waiter>,
     /// Tasks that did not fit: they touched more records than anybody could know beforehand.
     pub(crate) left: Vec<Task>,
+    /// Tasks that cannot be answered while an earlier batch of theirs may still be written.
+    pub(crate) unsettled: Vec<Task>,
 }
 
 /// Applies all tasks in order on what is at hand. `last_round` turns a further need into an error, so that a rule that
@@ -74,6 +83,7 @@ pub(crate) fn apply(
     now: Millis,
     last_round: bool,
 ) -> Applied {
+    let lane_news = shared.board.lane_news();
     let mut view = View::over(partition, shared.partitions, cache);
     let mut results = Vec::with_capacity(tasks.len());
     let mut needs = BTreeSet::new();
@@ -86,26 +96,41 @@ pub(crate) fn apply(
         if let Some(fresh) = task.command.fresh_key().filter(|key| cache.get(key).is_none()) {
             view.supply(fresh, None);
         }
-        match run(shared, &mut view, &task.command, now) {
+        let result = match run(shared, &mut view, &task.command, now) {
+            Ok(result) => Ok(result),
+            Err(Stop::Refuse(rejection)) => Ok(Err(rejection.into())),
+            Err(stop) => Err(stop),
+        };
+        let writes = !view.step().writes.is_empty();
+        let result = result.and_then(|result| Ok((result, doubt::settle(task, &mut view, cache, now)?)));
+        match result {
             Err(Stop::Need(keys)) if last_round => {
                 let asked = keys.first().map(ToString::to_string).unwrap_or_default();
-                results.push((Err(Error::Internal(format!("a rule asked too often, last for {asked}"))), Vec::new()));
+                let error = Error::Internal(format!("a rule asked too often, last for {asked}"));
+                results.push(Some((Err(error), Vec::new(), false)));
             }
             Err(Stop::Need(keys)) => needs.extend(keys),
-            Err(Stop::Refuse(rejection)) => results.push((Err(rejection.into()), view.take_step().reads)),
-            Ok(result) => results.push((result, view.take_step().reads)),
+            Err(Stop::Refuse(rejection)) => results.push(Some((Err(rejection.into()), view.take_step().reads, writes))),
+            Ok((result, Settled::Yes)) => results.push(Some((result, view.take_step().reads, writes))),
+            Ok((_, Settled::No)) => results.push(None),
         }
     }
     if !needs.is_empty() {
         return Applied::Need(tasks, needs);
     }
     let left = tasks.split_off(fitting);
-    let mut steps: Vec<Step> =
-        tasks.into_iter().zip(results).map(|(task, (result, reads))| Step { task, result, reads }).collect();
+    let (mut steps, mut unsettled) = (Vec::with_capacity(tasks.len()), Vec::new());
+    for (task, applied) in tasks.into_iter().zip(results) {
+        match applied {
+            Some((result, reads, writes)) => steps.push(Step { task, writes, result, reads }),
+            None => unsettled.push(task),
+        }
+    }
     let HandedOff { disappointed, paused } = hand_off(shared, &mut view, &mut steps, now);
     let (batch, changes) = build(shared, &view, cache, now);
-    let flight = Flight { id: batch.id, steps, changes, paused };
-    Applied::Ready(Box::new(Prepared { batch, flight, disappointed, left }))
+    let until = batch.window.not_after.map_or(Millis(u64::MAX), Millis);
+    let flight = Flight { id: batch.id, steps, changes, paused, lane_news, until };
+    Applied::Ready(Box::new(Prepared { batch, flight, disappointed, left, unsettled }))
 }
 
 /// Runs one command; a panic in a rule costs that command only.
@@ -149,7 +174,7 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
             Ok(Ok(reply)) => {
                 shared.metrics.hand_offs.add(1);
                 let task = Task::new(claim, Answer::Waiter(waiter, None), Millis(u64::MAX));
-                steps.push(Step { task, result: Ok(reply), reads: view.take_step().reads });
+                steps.push(Step { task, writes: true, result: Ok(reply), reads: view.take_step().reads });
             }
             refused => {
                 if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = refused {
@@ -182,7 +207,8 @@ fn build(shared: &Shared, view: &View, cache: &Cache, now: Millis) -> (store::Ba
     for (key, touch) in view.touched() {
         let held = cache.get(key);
         let name = binding::store_key(key);
-        batch.expect.push((name.clone(), held.and_then(|held| held.version)));
+        let version = held.and_then(|held| held.version);
+        batch.expect.push((name.clone(), version));
         let before = held.and_then(|held| held.record.clone());
         let after = match touch {
             Touch::Read => continue,
@@ -196,7 +222,7 @@ fn build(shared: &Shared, view: &View, cache: &Cache, now: Millis) -> (store::Ba
                 Some(record.clone())
             }
         };
-        changes.push(Change { key: key.clone(), before, after });
+        changes.push(Change { key: key.clone(), version, before, after });
     }
     batch.events = binding::events(view.events());
     batch.window = binding::window(near(view.window(), now));
@@ -207,7 +233,7 @@ fn build(shared: &Shared, view: &View, cache: &Cache, now: Millis) -> (store::Ba
 /// A window in which the time that the rules were given is right. Whatever they wrote down counts from it: a delay from an
 /// hour ahead would last an hour too long, and one from an hour behind would be over at once.
 fn near(window: Window, now: Millis) -> Window {
-    let (from, until) = (now - AHEAD_MAX, now + BEHIND_MAX);
+    let (from, until) = (now - AHEAD_MAX, now + limits::BATCH_LIFE);
     let not_before = Some(window.not_before.map_or(from, |time| time.max(from)));
     Window { not_before, not_after: Some(window.not_after.map_or(until, |time| time.min(until))) }
 }

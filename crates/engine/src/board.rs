@@ -13,7 +13,7 @@ use crate::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
 use onward_core::{Class, Lane, Namespace, Share, index};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 
@@ -98,6 +98,8 @@ pub(crate) struct Board {
     shares: AtomicBool,
     /// Told when somebody waits and there may be work in partitions of other processes.
     pub(crate) hungry: Notify,
+    /// How often a lane changed, as far as this process has heard; written under the lock.
+    lane_news: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -241,20 +243,33 @@ impl Board {
         !self.lock().waiters.is_empty()
     }
 
-    /// Claims in this lane are refused: leaves its queues alone until the lane changes or somebody looks again.
-    pub(crate) fn stall_lane(&self, namespace: &Namespace, lane: &Lane) {
-        self.lock().each_of_lane(namespace, lane, ReadyQueue::stall);
+    /// How often a lane has changed so far. A batch takes this number along and returns it to [`Self::stall_lane`].
+    pub(crate) fn lane_news(&self) -> u64 {
+        self.lane_news.load(Ordering::Acquire)
+    }
+
+    /// Claims in this lane were refused by a batch that was applied when `lane_news` was the count: leaves the lane's
+    /// queues alone until the lane changes or the next sweep. Does nothing if a lane has changed since then, because the
+    /// refusal may be older than the change: its answer may arrive behind the news from another process.
+    pub(crate) fn stall_lane(&self, namespace: &Namespace, lane: &Lane, lane_news: u64) {
+        let mut inner = self.lock();
+        if self.lane_news() == lane_news {
+            inner.each_of_lane(namespace, lane, ReadyQueue::stall);
+        }
     }
 
     /// Forgets what is known of a lane, because its settings changed.
     pub(crate) fn reset_lane(&self, namespace: &Namespace, lane: &Lane) {
-        self.lock().each_of_lane(namespace, lane, ReadyQueue::reset);
+        let mut inner = self.lock();
+        self.lane_news.fetch_add(1, Ordering::AcqRel);
+        inner.each_of_lane(namespace, lane, ReadyQueue::reset);
     }
 
     /// Somebody else may have added work or changed a lane: every queue is read again when it is used up. `forget` drops
     /// what memory holds, which also mends its order.
     pub(crate) fn doubt_all(&self, forget: bool) {
         let mut inner = self.lock();
+        self.lane_news.fetch_add(1, Ordering::AcqRel);
         inner.doubt_all(forget);
         if !inner.far.is_empty() {
             self.hungry.notify_one();

@@ -120,6 +120,9 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
 /// Whether this process looks after the record. What it cannot understand is outside: the filter fails closed.
 pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
     let Some(scope) = &shared.options.scope else { return Ok(true) };
+    if let Key::Idempotency(namespace, _) | Key::Unique(namespace, _) = key {
+        return Ok(scope.covers_namespace(namespace));
+    }
     match query::record(shared, partition, key).await? {
         Some(Record::Execution(execution)) => Ok(scope.covers(&execution)),
         _ => Ok(false),

@@ -45,11 +45,12 @@ fn place(record: &Record) -> Option<Origin> {
     ready(record).map(|execution| (QueueKey::of(execution), (execution.ready_rank(), execution.id)))
 }
 
-/// What a change takes from a ready queue and puts into one.
+/// What a change takes from a ready queue and puts into one. Work that ends where it began is announced as well: a claim
+/// in the same commit took it off the board.
 fn moved(change: &Change) -> Option<Move> {
     let from = change.before.as_deref().and_then(place);
     let to = change.after.as_deref().and_then(place);
-    (from != to).then_some(Move { from, to })
+    (from.is_some() || to.is_some()).then_some(Move { from, to })
 }
 
 /// The new due time of a record, if it changed.
@@ -89,6 +90,7 @@ pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) 
         let (before, after) = (changes[at].before.as_deref(), changes[at].after.as_deref());
         let duty = match (before, after) {
             (Some(Record::Execution(before)), after) => duty(metrics, before, after),
+            (Some(Record::Unique(_)), _) => &metrics.unique_expiry,
             _ => &metrics.idempotency_expiry,
         };
         duty.add(1);

@@ -14,6 +14,7 @@ pub mod clock;
 mod clockwork;
 mod collect;
 mod doctor;
+mod doubt;
 mod ends;
 mod engine;
 mod error;

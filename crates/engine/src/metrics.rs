@@ -61,6 +61,8 @@ counters! {
     events_trimmed,
     /// Idempotency keys forgotten.
     idempotency_expiry,
+    /// Records of freed unique keys that were removed.
+    unique_expiry,
     /// Due commands that failed.
     due_errors,
     /// Messages delivered.

@@ -66,8 +66,13 @@ impl Scope {
     /// Whether an execution is inside.
     #[must_use]
     pub fn covers(&self, execution: &Execution) -> bool {
-        let namespace = self.namespace.as_ref().is_none_or(|namespace| *namespace == execution.namespace);
         let tag = self.tag.as_ref().is_none_or(|(key, value)| execution.tags.get(key) == Some(value));
-        namespace && tag
+        self.covers_namespace(&execution.namespace) && tag
+    }
+
+    /// Whether records of a namespace that have no tags, such as its keys, are inside.
+    #[must_use]
+    pub fn covers_namespace(&self, namespace: &Namespace) -> bool {
+        self.namespace.as_ref().is_none_or(|own| own == namespace)
     }
 }

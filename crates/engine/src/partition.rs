@@ -6,6 +6,7 @@
 use crate::batch::{self, Applied, Flight, Prepared, Step};
 use crate::binding;
 use crate::cache::Cache;
+use crate::doubt::{self, DOUBTS_MAX, Doubt};
 use crate::focus::{Aloft, Gauge};
 use crate::shared::Shared;
 use crate::task::{Answer, Parcel, Task};
@@ -44,6 +45,8 @@ pub(crate) struct Partition {
     flights: FuturesOrdered<BoxFuture<'static, Landing>>,
     /// What each flight writes, oldest first, to forget it when an earlier one is refused.
     aloft: VecDeque<(store::Version, Vec<Key>)>,
+    /// The doubts that the flights lost since then have left: what was built on a lost one may be written behind it.
+    lost: Vec<Arc<Doubt>>,
     /// A flight was refused: nothing starts until those built on it have landed too, or it would be refused as well.
     grounded: bool,
 }
@@ -67,6 +70,7 @@ impl Partition {
             cache,
             flights: FuturesOrdered::new(),
             aloft: VecDeque::new(),
+            lost: Vec::new(),
             grounded: false,
         }
     }
@@ -79,6 +83,7 @@ impl Partition {
             self.shared.metrics.job_restarts.add(1);
             self.flights = FuturesOrdered::new();
             self.aloft.clear();
+            self.lost.clear();
             self.grounded = false;
             self.cache = Cache::new(self.shared.options.cache_records, self.shared.options.cache_bytes);
         }
@@ -154,12 +159,13 @@ impl Partition {
             match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
                 Applied::Need(back, keys) => (tasks, wanted) = (back, keys),
                 Applied::Ready(ready) => {
-                    let Prepared { batch, flight, disappointed, left } = *ready;
+                    let Prepared { batch, flight, disappointed, left, unsettled } = *ready;
                     for waiter in disappointed {
                         self.shared.put_back(waiter);
                     }
-                    aloft.leave(left.len());
+                    aloft.leave(left.len() + unsettled.len());
                     self.run_again(left);
+                    self.store_failed(unsettled, &doubt::unknown());
                     return self.send(batch, flight, aloft);
                 }
             }
@@ -197,6 +203,13 @@ impl Partition {
     /// A batch came back.
     fn land(&mut self, flight: Flight, sent: Millis, result: store::Result<Vec<store::Outcome>>) {
         self.aloft.pop_front();
+        self.settle(flight, sent, result);
+        if self.aloft.is_empty() {
+            self.lost.clear();
+        }
+    }
+
+    fn settle(&mut self, flight: Flight, sent: Millis, result: store::Result<Vec<store::Outcome>>) {
         self.grounded &= !self.aloft.is_empty();
         let outcome = result.map(|outcomes| outcomes.into_iter().next());
         if let Ok(Some(outcome)) = &outcome {
@@ -226,10 +239,20 @@ impl Partition {
                     self.shared.metrics.unknown_outcomes.add(1);
                     hints::suspect(&self.shared, self.id, &flight.changes);
                 }
+                if !error.is_unwritten() {
+                    self.lost.extend(Doubt::of(&flight, &self.cache));
+                }
                 for key in flight.steps.iter().flat_map(|step| step.reads.iter()) {
                     self.cache.remove(key);
                 }
-                self.store_failed(flight.steps.into_iter().map(|step| step.task).collect(), &error);
+                let tasks = flight.steps.into_iter().map(|Step { mut task, writes, .. }| {
+                    if writes && !error.is_unwritten() {
+                        task.doubts.extend(self.lost.iter().cloned());
+                    }
+                    task
+                });
+                let tasks = tasks.collect();
+                self.store_failed(tasks, &error);
             }
         }
     }
@@ -247,11 +270,11 @@ impl Partition {
         self.shared.reading.tell();
     }
 
-    /// A refused claim shows that its lane is paused here. This is noticed in the loop, in the order of commits, so that
-    /// it cannot outlast the commit that opens the lane again.
+    /// A refused claim shows that its lane is paused here. It is noticed in the loop, in the order of commits, so that it
+    /// cannot outlast the commit by which this process opens the lane again.
     fn notice_paused_lanes(&self, flight: &Flight) {
         for (namespace, lane) in &flight.paused {
-            self.shared.board.stall_lane(namespace, lane);
+            self.shared.board.stall_lane(namespace, lane, flight.lane_news);
         }
         for step in &flight.steps {
             if let (Command::Claim(claim), Err(Error::Refused(Rejection::LanePaused(lane)))) =
@@ -259,7 +282,7 @@ impl Partition {
                 && let Some(loaded) = self.cache.get(&Key::Execution(claim.execution))
                 && let Some(Record::Execution(execution)) = loaded.record.as_deref()
             {
-                self.shared.board.stall_lane(&execution.namespace, lane);
+                self.shared.board.stall_lane(&execution.namespace, lane, flight.lane_news);
             }
         }
     }
@@ -341,12 +364,12 @@ impl Partition {
         }));
     }
 
-    /// The store could not load or commit. What may pass is tried until the caller's deadline; the ids in the commands
-    /// make a repeat find itself if the commit happened after all.
+    /// The store could not load or commit. What may pass is tried until the caller's deadline, or until too many tries are
+    /// in doubt; the ids in the commands make a repeat find itself if the commit happened after all.
     fn store_failed(&mut self, tasks: Vec<Task>, error: &store::Error) {
         let may_pass = error.is_temporary() && error.kind() != store::ErrorKind::Full;
         for mut task in tasks {
-            if may_pass {
+            if may_pass && task.doubts.len() < DOUBTS_MAX {
                 // It does not go on alone for this, but it pauses longer each time.
                 task.failures += 1;
                 self.rest_or(task, error.into());

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::board::Origin;
 use crate::collect::Ticket;
+use crate::doubt::Doubt;
 use crate::shared::Shared;
 use crate::waiters::Waiter;
 use onward_core::{Act, Claimed, Command, Millis, Reply, limits};
@@ -22,6 +23,8 @@ pub(crate) struct Task {
     pub(crate) outsides: u32,
     /// How often the store failed it.
     pub(crate) failures: u32,
+    /// The batches it was part of whose outcome is unknown.
+    pub(crate) doubts: Vec<Arc<Doubt>>,
 }
 
 /// Who is told.
@@ -73,7 +76,7 @@ impl Drop for Parcel {
 
 impl Task {
     pub(crate) fn new(command: Command, answer: Answer, deadline: Millis) -> Self {
-        Self { command, answer, deadline, conflicts: 0, outsides: 0, failures: 0 }
+        Self { command, answer, deadline, conflicts: 0, outsides: 0, failures: 0, doubts: Vec::new() }
     }
 
     /// Whether it has been in the way of its neighbours and gets a batch of its own.

@@ -2,12 +2,15 @@
 
 use async_trait::async_trait;
 use onward_core::record::{LaneState, PublicState};
-use onward_core::{Class, Kind, Lane, LaneChange, Name, Namespace, Payload, Span, TagKey, TagValue, When, WorkerName};
-use onward_engine::clock::{Clock, TestClock};
+use onward_core::{
+    Act, Class, Kind, Lane, LaneChange, Name, Namespace, Payload, Policy, Reason, Span, TagKey, TagValue, When,
+    WorkerName, limits,
+};
+use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
 use onward_store::{Around, Batch, Cursor, Error, ErrorKind, Layer, Outcome, Result, Store, memory::Memory};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
 
 /// What the next commits meet.
@@ -22,6 +25,8 @@ enum Weather {
     Full,
     /// Commits happen, and nothing can be read.
     Blind,
+    /// The next batch travels on after its sender was told that its outcome is unknown.
+    Late,
 }
 
 /// Weather around a store, and gates that hold commits and reads back.
@@ -29,8 +34,14 @@ enum Weather {
 struct Moody {
     weather: watch::Sender<Weather>,
     gate: Semaphore,
+    /// The same for the answers of commits that have happened.
+    answers: Semaphore,
     /// The same for reads.
     reads: Semaphore,
+    /// Batches that travel on.
+    late: Mutex<Vec<Batch>>,
+    /// How many commits have happened.
+    commits: AtomicUsize,
     /// How often something was to be read.
     asked: AtomicUsize,
     /// How often nothing could be read.
@@ -43,7 +54,17 @@ impl Layer for Moody {
         let _pass = self.gate.acquire().await;
         let weather = *self.weather.borrow();
         match weather {
-            Weather::Fine | Weather::Blind => inner.commit(group).await,
+            Weather::Fine | Weather::Blind => {
+                let outcomes = inner.commit(group).await;
+                self.commits.fetch_add(1, Ordering::Relaxed);
+                let _pass = self.answers.acquire().await;
+                outcomes
+            }
+            Weather::Late => {
+                self.late.lock().expect("no panic").extend(group);
+                self.weather.send_replace(Weather::Fine);
+                Err(Error::new(ErrorKind::Unavailable, "the connection broke"))
+            }
             Weather::AnswerLost => {
                 inner.commit(group).await?;
                 self.weather.send_replace(Weather::Fine);
@@ -70,25 +91,42 @@ impl Layer for Moody {
 
 struct Stage {
     clock: TestClock,
+    memory: Memory,
     store: Arc<Around<Moody>>,
     engine: Engine,
 }
 
+impl Stage {
+    /// A second process on the same store, whose connection never fails.
+    async fn second(&self) -> Engine {
+        let options = Options { clock: Arc::new(self.clock.clone()), ..Options::default() };
+        Engine::start(Arc::new(self.memory.handle()), options).await.expect("the engine starts")
+    }
+}
+
 async fn stage(partitions: u16, scope: Option<Scope>) -> Stage {
+    stage_of(partitions, Options { scope, ..Options::default() }).await
+}
+
+async fn stage_of(partitions: u16, options: Options) -> Stage {
     let clock = TestClock::at(onward_core::Millis(1_700_000_000_000));
     let store_clock = clock.clone();
-    let inner = Memory::new(partitions, Arc::new(move || store_clock.now().0), 1);
+    let memory = Memory::new(partitions, Arc::new(move || store_clock.now().0), 1);
+    let inner = memory.handle();
     let moody = Moody {
         weather: watch::Sender::new(Weather::Fine),
         gate: Semaphore::new(1_000),
+        answers: Semaphore::new(1_000),
         reads: Semaphore::new(1_000),
+        late: Mutex::new(Vec::new()),
+        commits: AtomicUsize::new(0),
         asked: AtomicUsize::new(0),
         blind: AtomicUsize::new(0),
     };
     let store = Arc::new(Around::new(Arc::new(inner), moody));
-    let options = Options { clock: Arc::new(clock.clone()), scope, ..Options::default() };
+    let options = Options { clock: Arc::new(clock.clone()), ..options };
     let engine = Engine::start(store.clone(), options).await.expect("the engine starts");
-    Stage { clock, store, engine }
+    Stage { clock, memory, store, engine }
 }
 
 fn work() -> NewExecution {
@@ -196,6 +234,112 @@ async fn a_claim_that_finds_the_store_being_read_goes_on_when_it_was_read() {
     }
 }
 
+/// A unique key is absent, taken, and free again while a batch that expects it to be absent is in flight.
+#[tokio::test]
+async fn what_was_answered_as_a_duplicate_never_happens() {
+    let stage = stage(1, None).await;
+    let other = stage.second().await;
+    let unique = NewExecution { unique_key: Some("only".parse().expect("a key")), ..work() };
+    // From here on the queue is registered, so that the key is the only record to conflict on.
+    stage.engine.submit(work()).await.expect("accepted");
+    stage.store.layer().weather.send_replace(Weather::Late);
+    let (engine, own) = (stage.engine.clone(), stage.engine.submit_ids(&unique));
+    let new = unique.clone();
+    let call = tokio::spawn(async move { engine.submit_with(own, new).await });
+    settle().await;
+    let holder = other.submit(unique).await.expect("accepted");
+    assert!(holder.created && !call.is_finished());
+    let answer = ends(&stage, async move { call.await.expect("ends") }).await.expect("answered");
+    assert_eq!((answer.id, answer.created), (holder.id, false), "the key is taken");
+    let reason = Reason::new("no longer wanted");
+    other.operate(&Namespace::default(), holder.id, Act::Cancel { reason, grace: None }).await.expect("cancelled");
+    let late = std::mem::take(&mut *stage.store.layer().late.lock().expect("no panic"));
+    assert_eq!(late.len(), 1);
+    let outcomes = stage.memory.commit(late).await.expect("answered");
+    assert!(matches!(outcomes[..], [Outcome::Conflict { .. }]), "{outcomes:?}");
+    assert!(stage.engine.get(own.execution).await.expect("answered").is_none(), "its caller was told of another");
+}
+
+/// A completion and a replay of the same execution share a batch whose answer is lost, and run again one after the other, in
+/// an order that is chance. Whenever the replay is refused first, the lost batch must not be written any more.
+#[tokio::test]
+async fn what_was_refused_never_happens_although_its_batch_travels_on() {
+    let mut refused_first = 0;
+    for seed in 0..20 {
+        let stage = stage_of(1, Options { chance: Arc::new(Chance::seeded(seed)), ..Options::default() }).await;
+        let id = stage.engine.submit(work()).await.expect("accepted").id;
+        let fence = stage.engine.claim(&worker(), Span(0)).await.expect("answered").remove(0).fence;
+        stage.store.layer().weather.send_replace(Weather::Late);
+        let (one, other) = (stage.engine.clone(), stage.engine.clone());
+        let replay = Act::Replay { reason: Reason::new("once more"), deadline: None };
+        let complete = tokio::spawn(async move { one.complete(fence, Payload::null()).await });
+        let replay = tokio::spawn(async move { other.operate(&Namespace::default(), id, replay).await });
+        while !replay.is_finished() {
+            stage.clock.advance(Span(1));
+            settle().await;
+        }
+        let is_first = !complete.is_finished();
+        let late = std::mem::take(&mut *stage.store.layer().late.lock().expect("no panic"));
+        assert_eq!((late.len(), late[0].put.len()), (1, 1), "both were in one batch");
+        let outcomes = stage.memory.commit(late).await.expect("answered");
+        assert!(matches!(outcomes[..], [Outcome::Conflict { .. }]), "{seed}: {outcomes:?}");
+        if let Err(error) = replay.await.expect("ends") {
+            assert_eq!(error.code(), "execution_not_finished");
+            refused_first += u32::from(is_first);
+        }
+        ends(&stage, async move { complete.await.expect("ends") }).await.expect("completed");
+    }
+    assert!((1..20).contains(&refused_first), "{refused_first} of 20");
+}
+
+#[tokio::test]
+async fn work_that_is_claimed_and_revoked_in_one_commit_is_offered_again() {
+    let stage = stage(1, None).await;
+    // From here on the queue is known, so that a claim need not read the store first.
+    assert!(stage.engine.claim(&worker(), Span(0)).await.expect("answered").is_empty());
+    let id = stage.engine.submit(work()).await.expect("accepted").id;
+    let commits = stage.engine.metrics().commits;
+    let (wants, namespace) = (worker(), Namespace::default());
+    let revoke = Act::Revoke { lease: None, reason: Reason::new("needed elsewhere") };
+    let claim = stage.engine.claim(&wants, Span(0));
+    let (claimed, revoked) = tokio::join!(claim, stage.engine.operate(&namespace, id, revoke));
+    assert_eq!(claimed.expect("answered").len(), 1);
+    revoked.expect("revoked");
+    assert_eq!(stage.engine.metrics().commits, commits + 1, "both in one commit");
+    let again = stage.engine.claim(&worker(), Span(0)).await.expect("answered");
+    assert_eq!(again.len(), 1, "no sweep has passed");
+    assert_eq!((again[0].fence.execution, again[0].fence.attempt), (id, 1));
+}
+
+/// The answer of a refused claim arrives behind the news, from another process, that the lane is open.
+#[tokio::test]
+async fn an_old_answer_does_not_put_an_opened_lane_to_sleep() {
+    let stage = stage(1, None).await;
+    let other = stage.second().await;
+    let set = |engine: &Engine, state| {
+        let (engine, change) = (engine.clone(), LaneChange { state: Some(state), ..LaneChange::default() });
+        async move { engine.set_lane(&Namespace::default(), &Lane::default(), change).await }
+    };
+    ends(&stage, set(&other, LaneState::Paused)).await.expect("paused");
+    let id = stage.engine.submit(work()).await.expect("accepted").id;
+    let layer = stage.store.layer();
+    let held = layer.answers.acquire_many(1_000).await.expect("a gate");
+    let (engine, before) = (stage.engine.clone(), layer.commits.load(Ordering::Relaxed));
+    // Shorter than the time between two sweeps.
+    let claim = tokio::spawn(async move { engine.claim(&worker(), Span::seconds(5)).await });
+    while layer.commits.load(Ordering::Relaxed) == before {
+        tokio::task::yield_now().await;
+    }
+    ends(&stage, set(&other, LaneState::Open)).await.expect("open everywhere");
+    for _ in 0..20 {
+        stage.clock.advance(Span(1));
+        settle().await;
+    }
+    drop(held);
+    let claimed = ends(&stage, async move { claim.await.expect("ends") }).await.expect("answered");
+    assert_eq!(claimed.iter().map(|work| work.fence.execution).collect::<Vec<_>>(), [id]);
+}
+
 #[tokio::test]
 async fn a_lane_that_cannot_be_read_for_a_moment_is_changed_all_the_same() {
     let stage = stage(4, None).await;
@@ -281,6 +425,39 @@ async fn a_scope_leaves_other_work_alone() {
     assert_eq!(claimed[0].fence.execution, inside);
     let other = stage.engine.get(outside).await.expect("answered").expect("exists");
     assert_eq!(other.public_state().as_str(), "delayed", "somebody else looks after it");
+}
+
+/// Keys have no tags: every process of their namespace looks after them, whatever its scope says about tags.
+#[tokio::test]
+async fn a_scope_covers_the_keys_of_its_namespace() {
+    let tag = (TagKey::parse("team").expect("a key"), TagValue::parse("blue").expect("a value"));
+    for (namespace, covered) in [("default", true), ("acme", false)] {
+        let scope = Scope { namespace: Some(namespace.parse().expect("a name")), tag: Some(tag.clone()) };
+        let stage = stage(1, Some(scope)).await;
+        let policy = Policy { dedup_window: Some(limits::DEDUP_WINDOW_MIN), ..Policy::default() };
+        let new = NewExecution { policy, ..work() };
+        let unique = NewExecution { unique_key: Some("only".parse().expect("a key")), ..new.clone() };
+        let keyed = NewExecution { idempotency_key: Some("order".parse().expect("a key")), ..new };
+        let ends_now = stage.engine.submit(unique).await.expect("accepted").id;
+        stage.engine.submit(keyed).await.expect("accepted");
+        let cancel = Act::Cancel { reason: Reason::new("no longer wanted"), grace: None };
+        stage.engine.operate(&Namespace::default(), ends_now, cancel).await.expect("cancelled");
+        let keys = || {
+            let is_key =
+                |key: &&onward_store::Key| ["unique/", "key/"].iter().any(|kind| key.as_str().starts_with(kind));
+            stage.memory.snapshot().records.keys().filter(is_key).count()
+        };
+        assert_eq!(keys(), 2);
+        stage.clock.advance(limits::DEDUP_WINDOW_MIN);
+        stage.clock.advance(limits::REPEAT_WINDOW);
+        for _ in 0..60 {
+            stage.clock.advance(Span::seconds(1));
+            settle().await;
+        }
+        assert_eq!(keys(), if covered { 0 } else { 2 }, "a process of {namespace}");
+        let metrics = stage.engine.metrics();
+        assert_eq!((metrics.unique_expiry, metrics.idempotency_expiry), if covered { (1, 1) } else { (0, 0) });
+    }
 }
 
 #[tokio::test]

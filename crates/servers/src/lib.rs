@@ -4,7 +4,9 @@
 
 pub mod postgres;
 mod process;
+mod relay;
 pub mod shared;
 pub mod valkey;
 
 pub use process::{Process, Signal, free_port, program};
+pub use relay::Relay;

@@ -56,7 +56,7 @@ impl Batch {
         }
     }
 
-    /// Whether the batch only checks and writes nothing, so that it needs no sync.
+    /// Whether the batch only checks and writes nothing, so that it needs no sync of its own.
     #[must_use]
     pub fn is_check_only(&self) -> bool {
         self.put.is_empty()

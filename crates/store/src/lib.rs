@@ -73,6 +73,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Commits each batch on its own, in order, and answers one outcome for each.
     ///
+    /// An outcome is as durable for a batch that only checks as for one that writes: whatever it was judged by, also a
+    /// commit of another process, is synced and replicated as far as the store promises before the outcome is returned.
+    ///
     /// An error means that no outcome is known for any batch of the group unless [`Error::is_unwritten`] says that
     /// nothing was written.
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>>;

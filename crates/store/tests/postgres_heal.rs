@@ -361,3 +361,41 @@ async fn a_row_that_should_not_be_there_stops_no_commit() {
     commit(&*store, listing(&name, Some(first), 6)).await;
     assert_eq!(listed(&*store).await, (vec![6], vec![6]), "the row became the record's own");
 }
+
+/// A commit whose wait for the standby was cancelled is visible all the same, and a repeat that finds it writes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_waits_for_the_standby_of_what_it_found() {
+    let server = Postgres::start(&[]).expect("a server");
+    let store = open(&server, "waits").await;
+    let sql = |statement: &str| server.sql("postgres", statement).expect("an answer");
+    let set_standby = |name: &str| {
+        sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));
+        sql("SELECT pg_reload_conf()");
+        while sql("SHOW synchronous_standby_names") != name {}
+    };
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let key = Key::new("a");
+    let batch = putting(Partition(1), &key, None, 1);
+    let mut checks = Batch::new(Partition(1), fresh());
+    checks.expect.push((key.clone(), Some(batch.id)));
+    set_standby("nobody");
+    let writes = tokio::spawn({
+        let store = store.clone();
+        async move { store.commit(vec![batch]).await }
+    });
+    while sql(waiting) != "1" {}
+    sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    let error = writes.await.expect("it ends").expect_err("its outcome is unknown");
+    assert!(!error.is_unwritten(), "{error}");
+    assert_eq!(number(load(&*store, Partition(1), &key).await.as_ref()), 1, "it is there");
+    let check = tokio::spawn({
+        let store = store.clone();
+        async move { store.commit(vec![checks]).await }
+    });
+    while sql(waiting) != "1" {
+        assert!(!check.is_finished(), "it does not rest on what no standby has: {:?}", check.await);
+    }
+    set_standby("");
+    let outcomes = check.await.expect("it ends").expect("nothing is to be waited for any more");
+    assert!(matches!(outcomes[..], [Outcome::Committed { .. }]), "{outcomes:?}");
+}

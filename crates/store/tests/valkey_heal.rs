@@ -4,8 +4,8 @@
 
 mod valkey_kit;
 
-use onward_servers::Signal;
 use onward_servers::valkey::{Cluster, Kind, Server};
+use onward_servers::{Relay, Signal};
 use onward_store::{Batch, Durability, ErrorKind, Key, Outcome, Partition, Partitions, Store, valkey};
 use std::sync::Arc;
 use valkey_kit::load::{Load, commit, fresh, putting};
@@ -225,4 +225,47 @@ async fn commits_can_wait_for_replicas() {
         assert_eq!(counted.errors, 0, "{counted:?}");
     }
     assert_eq!(replica.ask(&["HLEN", "onward:meta"]).expect("an answer"), ":5");
+}
+
+/// A commit that did not reach its replica is visible all the same. A check that finds it there, as the repeat of the commit
+/// does, must not be acknowledged: a failover undoes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_waits_for_the_replicas_of_what_it_found() {
+    let mut primary = Server::start(Kind::Valkey, &["--repl-diskless-sync-delay", "0"]).expect("a server");
+    let relay = Relay::start(primary.port()).expect("a relay");
+    let replica =
+        Server::start(Kind::Valkey, &["--replicaof", "127.0.0.1", &relay.port().to_string()]).expect("a server");
+    while !replica.ask(&["INFO", "replication"]).expect("an answer").contains("master_link_status:up") {
+        tokio::task::yield_now().await;
+    }
+    let url = format!("{}?wait=1", primary.url());
+    let (writer, other) = (open(&url).await, open(&url).await);
+    let checking = |name: &str, version| {
+        let mut batch = Batch::new(Partition(1), fresh());
+        batch.expect.push((Key::new(name), Some(version)));
+        batch
+    };
+    let kept = putting(Partition(1), "kept", None, vec![]);
+    until_committed(&*writer, "first").await;
+    assert!(matches!(commit(&*writer, kept.clone()).await, Ok(Outcome::Committed { .. })));
+    for store in [&writer, &other] {
+        let checked = commit(&**store, checking("kept", kept.id)).await.expect("a replica has it");
+        assert!(matches!(checked, Outcome::Committed { .. }), "{checked:?}");
+    }
+    relay.cut();
+    let lost = putting(Partition(1), "lost", None, vec![]);
+    let error = commit(&*writer, lost.clone()).await.expect_err("no replica has it");
+    assert!(error.kind() == ErrorKind::Unavailable && !error.is_unwritten(), "{error}");
+    for store in [&writer, &other] {
+        let found = store.load(Partition(1), &[Key::new("lost")]).await.expect("an answer").remove(0);
+        assert_eq!(found.map(|record| record.version), Some(lost.id), "it is there");
+        let error = commit(&**store, checking("lost", lost.id)).await.expect_err("and nothing may rest on it");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+    primary.kill().expect("it ends");
+    drop(relay);
+    assert_eq!(replica.ask(&["REPLICAOF", "NO", "ONE"]).expect("an answer"), "+OK");
+    let promoted = open(&replica.url()).await;
+    let found = promoted.load(Partition(1), &[Key::new("kept"), Key::new("lost")]).await.expect("an answer");
+    assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false]);
 }

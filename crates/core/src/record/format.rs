@@ -3,7 +3,7 @@
 use crate::TraceContext;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The format of everything but executions.
+/// The format of everything but executions and unique keys.
 pub const FORMAT: u32 = 1;
 
 /// The format number that every stored body starts with.
@@ -58,6 +58,36 @@ impl<'de> Deserialize<'de> for ExecutionFormat {
         match u32::deserialize(deserializer)? {
             1 => Ok(Self::First),
             2 => Ok(Self::Traced),
+            newer => Err(unknown(newer)),
+        }
+    }
+}
+
+/// The format number of a unique key's record. An older program takes any record for a key that is held, so a freed one
+/// has a number that it does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UniqueFormat {
+    /// An execution holds the key.
+    Held,
+    /// The key is free again.
+    Freed,
+}
+
+impl Serialize for UniqueFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let number: u32 = match self {
+            Self::Held => 1,
+            Self::Freed => 2,
+        };
+        number.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for UniqueFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            1 => Ok(Self::Held),
+            2 => Ok(Self::Freed),
             newer => Err(unknown(newer)),
         }
     }

@@ -1,7 +1,7 @@
 //! Registries and settings: lanes, their copies, the classes in use, and idempotency keys.
 
-use super::Format;
-use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy};
+use super::{Format, UniqueFormat};
+use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -91,12 +91,43 @@ pub struct IdempotencyRecord {
     pub expires_at: Millis,
 }
 
-/// Which unfinished execution a unique key stands for; it goes when that one ends.
+/// Which unfinished execution a unique key stands for. A key that is free again keeps its record for
+/// [`REPEAT_WINDOW`](crate::limits::REPEAT_WINDOW): absence has no version, so a batch in flight that expects the key to
+/// be absent could be written after its caller was refused, if the key were absent a second time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UniqueRecord {
-    /// The format of this record.
+    /// The format of this record, which follows from what it holds.
     #[serde(rename = "v")]
-    pub format: Format,
-    /// The execution.
-    pub execution: ExecutionId,
+    format: UniqueFormat,
+    /// The execution that holds the key, or held it last.
+    execution: ExecutionId,
+    /// When the key was freed; unset while it is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    freed_at: Option<Millis>,
+}
+
+impl UniqueRecord {
+    /// A key that an unfinished execution holds.
+    #[must_use]
+    pub fn held(execution: ExecutionId) -> Self {
+        Self { format: UniqueFormat::Held, execution, freed_at: None }
+    }
+
+    /// A key that is free again.
+    #[must_use]
+    pub fn freed(execution: ExecutionId, at: Millis) -> Self {
+        Self { format: UniqueFormat::Freed, execution, freed_at: Some(at) }
+    }
+
+    /// The execution that holds the key; `None` when it is free.
+    #[must_use]
+    pub fn holder(&self) -> Option<ExecutionId> {
+        if self.freed_at.is_none() { Some(self.execution) } else { None }
+    }
+
+    /// When the record is removed; `None` while the key is held.
+    #[must_use]
+    pub fn removed_at(&self) -> Option<Millis> {
+        self.freed_at.map(|at| at + limits::REPEAT_WINDOW)
+    }
 }

@@ -14,7 +14,7 @@ mod state;
 pub use access::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use execution::{Execution, Held, Progress};
-pub use format::{ExecutionFormat, FORMAT, Format};
+pub use format::{ExecutionFormat, FORMAT, Format, UniqueFormat};
 pub use history::{HistoryPage, Transition};
 pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
 pub use member::Member;
@@ -42,7 +42,7 @@ pub enum Record {
     Payload(Bytes),
     /// Which execution an idempotency key stands for.
     Idempotency(IdempotencyRecord),
-    /// Which unfinished execution a unique key stands for.
+    /// Which unfinished execution a unique key stands for, or that it is free again.
     Unique(UniqueRecord),
     /// Older transitions of an execution.
     History(HistoryPage),

@@ -15,7 +15,7 @@ pub(crate) fn due(view: &mut View, due: &Due, now: Millis) -> Result<Reply, Stop
     let Some(at) = index::due(&record) else { return Ok(nothing(None)) };
     match &*record {
         Record::Execution(execution) => of_execution(view, execution.clone(), at, now),
-        Record::Idempotency(_) if at <= now => {
+        Record::Idempotency(_) | Record::Unique(_) if at <= now => {
             view.not_before(at);
             view.delete(due.key.clone())?;
             Ok(Reply::Due { acted: true, next: None })

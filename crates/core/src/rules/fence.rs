@@ -41,6 +41,10 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
     {
         return Ok(Owner::Repeats(earlier));
     }
+    if execution.is_purging() {
+        // The attempt that remembers this call may be gone already, so whether it happened cannot be told.
+        return Err(Rejection::Purged(fence.execution).into());
+    }
     let State::Active(active) = &execution.state else {
         let state = execution.public_state();
         return Err(Rejection::NotActive { execution: fence.execution, state }.into());

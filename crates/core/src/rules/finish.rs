@@ -1,6 +1,6 @@
 //! The end of an execution: its state, and the unique key that is free again.
 
-use crate::record::{Execution, Finished, Format, Record, State, UniqueRecord};
+use crate::record::{Execution, Finished, Record, State, UniqueRecord};
 use crate::view::unreadable;
 use crate::{ExecutionId, Key, Namespace, Stop, UniqueKey, View};
 
@@ -11,7 +11,8 @@ pub(crate) fn finish(view: &mut View, execution: &mut Execution, finished: Finis
     if let Some(key) = &execution.unique_key
         && holder(view, &execution.namespace, key)? == Some(execution.id)
     {
-        view.delete(Key::Unique(execution.namespace.clone(), key.clone()))?;
+        let record = UniqueRecord::freed(execution.id, execution.changed_at);
+        view.put(Key::Unique(execution.namespace.clone(), key.clone()), Record::Unique(record))?;
     }
     Ok(())
 }
@@ -21,7 +22,7 @@ pub(crate) fn holder(view: &mut View, namespace: &Namespace, key: &UniqueKey) ->
     let key = Key::Unique(namespace.clone(), key.clone());
     match view.get(&key)?.as_deref() {
         None => Ok(None),
-        Some(Record::Unique(record)) => Ok(Some(record.execution)),
+        Some(Record::Unique(record)) => Ok(record.holder()),
         Some(_) => Err(unreadable(&key)),
     }
 }
@@ -29,6 +30,6 @@ pub(crate) fn holder(view: &mut View, namespace: &Namespace, key: &UniqueKey) ->
 /// Makes a unique key stand for an execution until it ends.
 pub(crate) fn hold(view: &mut View, execution: &Execution) -> Result<(), Stop> {
     let Some(key) = &execution.unique_key else { return Ok(()) };
-    let record = UniqueRecord { format: Format, execution: execution.id };
-    view.put(Key::Unique(execution.namespace.clone(), key.clone()), Record::Unique(record))
+    let record = Record::Unique(UniqueRecord::held(execution.id));
+    view.put(Key::Unique(execution.namespace.clone(), key.clone()), record)
 }

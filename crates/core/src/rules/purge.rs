@@ -25,7 +25,7 @@ pub(crate) fn remove(
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
     let Purging { left, until } = finished.purging.unwrap_or_else(|| {
         view.event(event(&execution, now));
-        Purging { left: pieces(&execution), until: execution.changed_at + limits::RETENTION_MIN }
+        Purging { left: pieces(&execution), until: execution.changed_at + limits::STUB_LIFE }
     });
     let end = left.saturating_sub(limits::PURGE_PIECE);
     view.for_each(end..left, |view, piece| view.delete(key(&execution, piece)))?;

@@ -123,7 +123,7 @@ impl Driver {
         }
         let unique = submit.unique_key.as_ref().map(|key| Key::Unique(namespace.clone(), key.clone()));
         match unique.and_then(|key| self.world.record(&key)) {
-            Some(Record::Unique(known)) => same(known.execution),
+            Some(Record::Unique(known)) => known.holder().is_some_and(same),
             _ => false,
         }
     }

@@ -102,7 +102,8 @@ async fn suspects(
         Some(found) => found.as_ref().map(|(_, record)| record),
         None => classes.contains(key).then_some(&known),
     };
-    let suspected = records.iter().filter(|(_, key, record)| !audit::judge(key, record, beside).is_empty());
+    let suspected =
+        records.iter().filter(|(_, key, record)| !audit::judge(key, record, shared.time.now(), beside).is_empty());
     Ok(suspected.map(|(partition, key, _)| (*partition, key.clone())).collect())
 }
 
@@ -121,7 +122,7 @@ async fn settle(shared: &Shared, notes: &mut Notes, partition: Partition, key: &
             continue;
         }
         let beside = |key: &Key| found.get(key).and_then(|found| found.as_ref().map(|(_, record)| record));
-        left = audit::judge(key, record, beside);
+        left = audit::judge(key, record, shared.time.now(), beside);
         let fixable = left.iter().position(|verdict| verdict.fix.is_some()).filter(|_| notes.repair);
         let Some(at) = fixable else { break };
         if carry_out(shared, partition, &found, &left[at]).await? {

@@ -33,6 +33,10 @@ const SETTINGS: &str = "SELECT current_setting('server_version_num')::int, curre
     current_setting('full_page_writes'), current_setting('synchronous_commit'), \
     current_setting('synchronous_standby_names'), current_setting('server_encoding'), pg_is_in_recovery(), \
     current_setting('server_version')";
+/// A transaction that writes nothing does not wait for the synchronous standby, yet a check may be judged by a commit whose
+/// own wait was cancelled. A record in the log makes it wait for everything before it.
+const AWAITED: &str = "CASE WHEN current_setting('synchronous_standby_names') <> '' \
+    THEN pg_logical_emit_message(true, 'onward', '') END";
 /// Postgres 14 brought what an audit needs to take lines apart.
 const VERSION_MIN: i32 = 140_000;
 
@@ -41,7 +45,7 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
     let text = match ask {
         Ask::Commit => {
             let values: Vec<String> = (1..=PARAMETERS).map(|number| format!("${number}")).collect();
-            return in_schema(&format!("SELECT * FROM @.commit({})", values.join(", ")), schema);
+            return in_schema(&format!("SELECT c.*, {AWAITED} FROM @.commit({}) c", values.join(", ")), schema);
         }
         Ask::Load => "SELECT key, partition, version, places, body FROM @.records WHERE key = ANY ($1)",
         Ask::Places => "SELECT key, version, places FROM @.records WHERE key = ANY ($1)",

@@ -1,9 +1,9 @@
--- Checks and writes a group of batches of one tag, each on its own. KEYS: records, index, then feeds and logs.
--- ARGV: the channel and the message for listeners or nothing, the time when a test holds the clock, then the batches; each starts
--- with a header of fixed size that counts what follows. Records and places are read once before the first batch and written once behind the last.
+-- Checks and writes a group of batches of one tag, each on its own. KEYS: records, index, marker, then feeds and logs.
+-- ARGV: the channel and the message for listeners or nothing, the time when a test holds the clock, whether to write the
+-- marker, then the batches; each starts with a header of fixed size that counts what follows. Records and places are read once before the first batch and written once behind the last.
 local STEP = 1000 -- Lua can hand over only so many values in one call.
 local HEADER = '>ddI4I4I4I4I4I4I4I4I4ddc2'
-local FIRST = 4
+local FIRST = 5
 
 local call, unpacked = redis.call, struct.unpack
 local records, index = KEYS[1], KEYS[2]
@@ -204,6 +204,8 @@ while at <= #ARGV do
 end
 write_places()
 write_records()
+-- `WAIT` counts from the last write of its connection, so a check that others' commits have to be replicated for writes too.
+if ARGV[4] ~= '' then call('HSET', KEYS[3], 'now', now) end
 -- The hint may also be of earlier calls, so it goes out whatever came of this one.
 if ARGV[2] ~= '' then call('SPUBLISH', ARGV[1], ARGV[2]) end
 return answers

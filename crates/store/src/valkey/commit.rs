@@ -11,8 +11,8 @@ use redis::{Cmd, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Names of keys that every call has: records and index.
-const FIXED: usize = 2;
+/// Names of keys that every call has: records, index and marker.
+const FIXED: usize = 3;
 
 /// What one call hands over beside its script: the names of keys it touches, and its arguments in order.
 struct Parts<'a> {
@@ -22,18 +22,26 @@ struct Parts<'a> {
     args: Vec<Cow<'a, [u8]>>,
 }
 
-/// One call for batches of one tag, in order, which also tells listeners the hint, if there is one.
-pub(super) fn command<'a>(keys: &'a Keys, tag: &'a Tag, plans: &[&'a Plan], shared: &Shared, hint: Vec<u8>) -> Cmd {
+/// One call for batches of one tag, in order, which also tells listeners the hint, if there is one. With `marks` it
+/// writes the tag's marker.
+pub(super) fn command<'a>(
+    keys: &'a Keys,
+    tag: &'a Tag,
+    plans: &[&'a Plan],
+    shared: &Shared,
+    (hint, marks): (Vec<u8>, bool),
+) -> Cmd {
     let mut parts = Parts { keys, names: Vec::new(), numbers: HashMap::new(), args: Vec::new() };
     parts.bytes(tag.channel.as_bytes());
     parts.bytes(hint);
     // Nothing means the server's own time.
     parts.bytes(shared.clock.as_ref().map_or_else(Vec::new, |clock| clock().to_string().into_bytes()));
+    parts.bytes(if marks { b"1".as_slice() } else { b"" });
     for plan in plans {
         parts.batch(plan);
     }
     let call = if plans.iter().any(|plan| grows(&plan.batch)) { Call::Commit } else { Call::Release };
-    let fixed = [&tag.records, &tag.index];
+    let fixed = [&tag.records, &tag.index, &tag.marker];
     let names: Vec<&str> = fixed.into_iter().chain(&parts.names).map(String::as_str).collect();
     let mut command = call.with(names.into_iter());
     for arg in &parts.args {

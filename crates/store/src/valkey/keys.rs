@@ -36,6 +36,8 @@ pub(super) struct Tag {
     pub(super) records: String,
     pub(super) index: String,
     pub(super) channel: String,
+    /// Written by a call that only checks, where replicas are waited for.
+    pub(super) marker: String,
     stem: String,
 }
 
@@ -92,7 +94,8 @@ impl Tag {
     fn new(prefix: &str, name: &str) -> Self {
         let stem = format!("{prefix}:{{{name}}}:");
         let key = |end: &str| format!("{stem}{end}");
-        Self { slot: slot(name.as_bytes()), records: key("r"), index: key("i"), channel: key("w"), stem }
+        let (records, index, channel, marker) = (key("r"), key("i"), key("w"), key("m"));
+        Self { slot: slot(name.as_bytes()), records, index, channel, marker, stem }
     }
 }
 

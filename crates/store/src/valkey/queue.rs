@@ -182,10 +182,12 @@ impl Committer {
         let tag = &self.keys.tags()[self.tag];
         let hint = self.hint(plans);
         let tells = !hint.is_empty();
-        let mut commands = script::alone(commit::command(&self.keys, tag, plans, &self.shared, hint));
         let wait = self.net.address().wait;
-        let waits = wait > 0 && plans.iter().any(|plan| !plan.batch.is_check_only());
-        if waits {
+        // A batch that only checks answers by commits that others may have written, and those must not be lost either.
+        let marks = wait > 0 && plans.iter().any(|plan| plan.batch.is_check_only());
+        let command = commit::command(&self.keys, tag, plans, &self.shared, (hint, marks));
+        let mut commands = script::alone(command);
+        if wait > 0 {
             commands.cmd("WAIT").arg(wait).arg(REPLICAS_WAIT_MS);
         }
         let answers = self.net.call(tag.slot, &commands, Repeat::Never).await;
@@ -194,7 +196,7 @@ impl Committer {
         }
         let mut answers = answers?.into_iter();
         let done = commit::outcomes(plans, answers.next().unwrap_or_default())?;
-        if waits {
+        if wait > 0 {
             replicated(wait, answers.next().as_ref())?;
         }
         Ok(self.count(done))

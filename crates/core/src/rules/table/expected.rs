@@ -72,8 +72,8 @@ pub(super) const OF_WORKERS: [[&str; 17]; 28] = [
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     SAME,   NA,     IA,     NA,      IA,      NA,    IA], // Failed
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     IA,     NA,     IA,     NA,      IA,      NA,    SAME], // Cancelled
     [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   NA,   NA,    NA,     NA,     NA,     NA,     NA,      NA,      NA,    NA], // Expired
-    [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   IA,   NA,    NA,     SAME,   NA,     IA,     NA,      IA,      NA,    IA], // Purging
-    [SAME,  EX,    NR,     NR,   NA,    NA,      NA,   SAME, NA,    NA,     IA,     NA,     IA,     NA,      IA,      NA,    IA], // Stub
+    [SAME,  EX,    NR,     NR,   PU,    PU,      PU,   IA,   PU,    PU,     SAME,   PU,     IA,     PU,      IA,      PU,    IA], // Purging
+    [SAME,  EX,    NR,     NR,   PU,    PU,      PU,   SAME, PU,    PU,     IA,     PU,     IA,     PU,      IA,      PU,    IA], // Stub
 ];
 
 /// What operators are answered.

@@ -1,7 +1,7 @@
 //! What an audit says about records that were damaged from outside, and that its fixes set them right.
 
 use crate::audit::{self, Fix, Verdict};
-use crate::record::{LaneState, Record};
+use crate::record::{LaneState, Record, UniqueRecord};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, id, submit};
 use crate::{Command, CommandId, Complete, Key, PartitionId, Payload, PayloadSlot, Span, Submit, limits};
@@ -17,7 +17,7 @@ fn verdicts(world: &World) -> Vec<(Key, Verdict)> {
     let of = |key: &Key, record: &Record| {
         let presumed = audit::presumes(key, record);
         let beside = |key: &Key| presumed.contains(key).then(|| world.records.get(key).map(|found| &**found)).flatten();
-        audit::judge(key, record, beside)
+        audit::judge(key, record, world.now, beside)
     };
     let all = world.records.iter();
     all.flat_map(|(key, record)| of(key, record).into_iter().map(|verdict| (key.clone(), verdict))).collect()
@@ -91,25 +91,36 @@ fn what_is_lost_is_found_and_made_again_where_it_can_be() {
 }
 
 #[test]
-fn a_unique_key_that_nobody_holds_goes() {
+fn a_unique_key_that_no_execution_holds_is_freed() {
     let mut hurt = world();
     hurt.records.remove(&Key::Execution(id(1)));
     assert!(codes(&hurt).contains(&"unique_key_stale"));
     mend(&mut hurt);
-    assert!(!hurt.records.contains_key(&unique()) && codes(&hurt).is_empty());
+    let freed = Record::Unique(UniqueRecord::freed(id(1), hurt.now));
+    assert_eq!(hurt.record(&unique()), Some(&freed), "it is free, and not absent at once");
+    assert!(codes(&hurt).is_empty());
+}
+
+#[test]
+fn a_freed_unique_key_is_healthy_and_stands_for_nothing() {
+    let mut healthy = world();
+    healthy.operate(60, id(1), make::end());
+    assert_eq!(codes(&healthy), <[&str; 0]>::default());
+    let mut hurt = world();
+    hurt.put(unique(), Record::Unique(UniqueRecord::freed(id(1), hurt.now)));
+    assert_eq!(codes(&hurt), ["unique_key_missing"]);
+    mend(&mut hurt);
+    assert_eq!(hurt.records, world().records);
 }
 
 #[test]
 fn a_unique_key_that_stands_for_another_is_told_and_left() {
     let mut hurt = world();
-    let mut other = hurt.records[&unique()].clone();
-    let Record::Unique(record) = Arc::make_mut(&mut other) else { panic!("not a unique key") };
-    record.execution = id(2);
-    hurt.records.insert(unique(), other);
+    hurt.put(unique(), Record::Unique(UniqueRecord::held(id(2))));
     let mut found = codes(&hurt);
     found.sort_unstable();
     assert_eq!(found, ["unique_key_stale", "unique_key_taken"]);
-    // The stale one goes first; then the key is free for its holder.
+    // The stale one is freed first; then the key is there for its holder.
     mend(&mut hurt);
     assert_eq!(codes(&hurt), ["unique_key_missing"]);
     mend(&mut hurt);

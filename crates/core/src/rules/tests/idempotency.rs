@@ -100,7 +100,8 @@ fn a_key_is_remembered_for_the_window_of_its_policy_and_no_longer() {
 fn a_key_is_removed_when_it_is_due() {
     let mut world = World::new(1);
     world.submit(keyed(1));
-    let end = world.now + limits::DEDUP_WINDOW_DEFAULT;
+    // It is forgotten when its window ends, and absent only when no batch that found it absent before can be written.
+    let end = world.now + limits::DEDUP_WINDOW_DEFAULT + limits::REPEAT_WINDOW;
     let due = Command::Due(Due { key: key() });
     assert_eq!(world.accept(&due), Reply::Due { acted: false, next: Some(end) });
     world.now = end;

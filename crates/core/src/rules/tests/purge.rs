@@ -6,7 +6,7 @@ use crate::rules::world::World;
 use crate::rules::world::make::{self, due, id, submit, tag};
 use crate::{
     Act, Command, CommandId, Complete, Key, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Span, Submit, What,
-    Window, limits,
+    When, Window, limits,
 };
 
 fn large() -> Payload {
@@ -66,8 +66,8 @@ fn nothing_is_left_whatever_belonged_to_it() {
         assert_eq!(told, [What::Purged], "told once, when it begins");
         let gone = world.when_due(id(1));
         assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due { acted: true, next: None }), 0));
-        let classes = |key: &Key| matches!(key, Key::Class(..));
-        assert!(world.records.keys().all(classes), "{:?}", world.records.keys());
+        let stays = |key: &Key| matches!(key, Key::Class(..) | Key::Unique(..));
+        assert!(world.records.keys().all(stays), "a freed key outlives its holder: {:?}", world.records.keys());
     }
 }
 
@@ -88,14 +88,14 @@ fn what_is_leaving_is_gone_for_everybody() {
         make::revoke(),
         tag(&[("a", "c")], &[]),
         Act::Prioritise { priority: 1 },
-        Act::Reschedule { when: crate::When::Now },
+        Act::Reschedule { when: When::Now },
     ] {
         let name = act.name();
         assert_eq!(world.refuse(&make::operate(70, id(1), act)), Rejection::Purged(id(1)), "{name}");
     }
     let state = PublicState::Completed;
     let refused = world.refuse(&make::renew(fence.unwrap(), make::TTL));
-    assert_eq!(refused, Rejection::NotActive { execution: id(1), state });
+    assert_eq!(refused, Rejection::Purged(id(1)));
     let refused = world.refuse(&Command::Claim(make::claim(id(1), 77)));
     assert_eq!(refused, Rejection::NotReady { execution: id(1), state });
     for (command, did) in [(60, Did::Tagged), (61, Did::Purged)] {
@@ -136,7 +136,7 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
             let until = world.now + kept;
             world.pass(Span::minutes(1));
             // Labels are no sign of life: it goes in time, and only its stub stays for whoever repeats that call.
-            let labelled = world.now + limits::RETENTION_MIN;
+            let labelled = world.now + limits::STUB_LIFE;
             world.operate(60, id(1), tag(&[("a", "b")], &[]));
             world.now = until - Span(1);
             assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
@@ -207,7 +207,7 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     world.pass(Span::minutes(1));
     world.operate(60, id(1), Act::Purge);
     let stub = world.execution(id(1)).clone();
-    assert_eq!(stub.due(), Some(changed + limits::RETENTION_MIN), "counted from the last change before the purge");
+    assert_eq!(stub.due(), Some(changed + limits::STUB_LIFE), "counted from the last change before the purge");
     let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub)).to_vec()).unwrap();
     assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
 
@@ -216,17 +216,41 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let complete = Command::Complete(Complete { command: CommandId(50), fence, result: Payload::null() });
     assert_eq!(world.accept(&complete), Reply::Completed);
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
-    world.now = changed + limits::RETENTION_MIN - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(changed + limits::RETENTION_MIN) });
+    world.now = changed + limits::STUB_LIFE - Span(1);
+    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(changed + limits::STUB_LIFE) });
     let gone = world.when_due(id(1));
-    assert_eq!(gone.window.not_before, Some(changed + limits::RETENTION_MIN));
+    assert_eq!(gone.window.not_before, Some(changed + limits::STUB_LIFE));
     assert!(world.find(id(1)).is_none());
+}
+
+/// A purge removes older attempts first, and with them what they remember of the calls that ended them.
+#[test]
+fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
+    let mut world = World::new(1);
+    let first = world.running(Submit { policy: make::retry(3, Span(0)), ..submit(1) }, 10);
+    let failed = world.accept(&make::fail(50, first));
+    let second = world.claim(id(1), 11).fence;
+    world.accept(&make::complete(51, second));
+    assert_eq!(world.accept(&make::fail(50, first)), failed, "the repeat finds itself");
+    world.operate(60, id(1), Act::Purge);
+    for call in [
+        make::fail(50, first),
+        make::complete(52, first),
+        make::unclaim(53, first),
+        make::delay(54, first, When::Now),
+        make::cancel(55, first),
+        make::renew(first, make::TTL),
+        make::progress(first, Some(5), None),
+    ] {
+        assert_eq!(world.refuse(&call), Rejection::Purged(id(1)), "{call:?}");
+    }
+    assert_eq!(world.accept(&make::complete(51, second)), Reply::Completed, "the last attempt is still known");
 }
 
 #[test]
 fn what_changed_long_ago_goes_at_once() {
     let mut world = ended(2, true);
-    world.pass(limits::RETENTION_MIN);
+    world.pass(limits::STUB_LIFE);
     world.operate(60, id(1), Act::Purge);
     assert!(world.find(id(1)).is_none() && beside(&world) == 0);
 }

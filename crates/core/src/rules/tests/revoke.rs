@@ -1,6 +1,8 @@
 //! Taking an execution away from its worker: what happens to a lapsed lease happens at once.
 
-use crate::record::{AttemptEnd, AttemptKind, Did, Finished, Next, Outcome, PublicState, Readiness, WhyDelayed};
+use crate::record::{
+    AttemptEnd, AttemptKind, Did, Finished, Next, Outcome, PublicState, Readiness, Record, UniqueRecord, WhyDelayed,
+};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit};
 use crate::{Act, Category, Failure, LeaseEvent, LeaseId, Policy, Rejection, Reply, Span, Submit, What, Window};
@@ -105,7 +107,8 @@ fn the_policy_says_how_many_losses_are_borne() {
             assert_eq!(world.last(id(1)).index, max_reclaims);
             assert_eq!(world.execution(id(1)).reclaims, max_reclaims);
             let key = crate::Key::Unique(make::namespace(), "only".parse().unwrap());
-            assert_eq!(world.record(&key), None);
+            let freed = Record::Unique(UniqueRecord::freed(id(1), world.now));
+            assert_eq!(world.record(&key), Some(&freed));
         }
     }
 }

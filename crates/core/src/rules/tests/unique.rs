@@ -1,9 +1,12 @@
 //! Keys that stand for one unfinished execution at a time.
 
-use crate::record::{Format, Record, UniqueRecord};
+use crate::record::{Record, UniqueRecord};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, id, namespace, submit};
-use crate::{Category, Command, CommandId, Key, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window};
+use crate::{
+    Category, Command, CommandId, Due, Key, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window, index,
+    limits,
+};
 
 fn unique(n: u128) -> Submit {
     Submit { unique_key: Some("customer/7".parse().unwrap()), policy: make::retry(1, Span(0)), ..submit(n) }
@@ -21,7 +24,7 @@ fn command(submit: Submit) -> Command {
 fn until_it_ends_a_second_submit_returns_it() {
     let mut world = World::new(1);
     world.submit(unique(1));
-    let record = Record::Unique(UniqueRecord { format: Format, execution: id(1) });
+    let record = Record::Unique(UniqueRecord::held(id(1)));
     assert_eq!(world.record(&key()), Some(&record));
     let other = Submit { input: Payload::json("1").unwrap(), when: When::After(Span(9)), ..unique(2) };
     for second in [unique(2), other] {
@@ -84,9 +87,43 @@ fn every_end_frees_it() {
             _ => world.when_due(id(1)),
         };
         assert!(done.step.writes.contains(&key()), "{how}: in the same commit");
-        assert_eq!(world.record(&key()), None, "{how}");
+        assert_eq!(world.record(&key()), Some(&Record::Unique(UniqueRecord::freed(id(1), world.now))), "{how}");
         assert_eq!(world.submit(unique(2)), id(2), "{how}");
     }
+}
+
+/// Absence has no version: a batch in flight that expects the key to be absent, and whose command was refused meanwhile,
+/// would be written if the key were ever absent again within its life.
+#[test]
+fn a_freed_key_is_absent_only_after_the_repeat_window() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    world.operate(50, id(1), make::end());
+    let (freed_at, removed_at) = (world.now, world.now + limits::REPEAT_WINDOW);
+    let freed = Record::Unique(UniqueRecord::freed(id(1), freed_at));
+    assert_eq!(index::due_rank(&freed), Some(index::HOUSEKEEPING + removed_at.0), "nothing waits for it");
+    let due = Command::Due(Due { key: key() });
+    world.now = removed_at - Span(1);
+    assert_eq!(world.accept(&due), Reply::Due { acted: false, next: Some(removed_at) });
+    assert_eq!(world.record(&key()), Some(&freed));
+    world.now = removed_at;
+    let done = world.home(&due);
+    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
+    assert_eq!(done.window.not_before, Some(removed_at), "by the store's clock, not by ours");
+    assert_eq!(world.record(&key()), None);
+    // The end and a batch behind it may both be late.
+    const { assert!(limits::BATCH_LIFE.0 * 2 < limits::REPEAT_WINDOW.0) };
+}
+
+#[test]
+fn a_key_that_is_held_again_is_not_removed() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    world.operate(50, id(1), make::end());
+    world.submit(unique(2));
+    world.pass(limits::REPEAT_WINDOW);
+    assert_eq!(world.accept(&Command::Due(Due { key: key() })), Reply::Due { acted: false, next: None });
+    assert_eq!(world.record(&key()), Some(&Record::Unique(UniqueRecord::held(id(2)))));
 }
 
 #[test]
@@ -108,7 +145,7 @@ fn an_end_frees_only_its_own_key() {
     let mut world = World::new(1);
     world.submit(unique(1));
     // As after a store that lost its last second: the key stands for another execution.
-    let other = Record::Unique(UniqueRecord { format: Format, execution: id(2) });
+    let other = Record::Unique(UniqueRecord::held(id(2)));
     world.put(key(), other.clone());
     world.operate(50, id(1), make::end());
     assert_eq!(world.record(&key()), Some(&other));

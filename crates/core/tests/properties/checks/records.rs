@@ -83,12 +83,13 @@ pub(super) fn unique_keys(change: &Change<'_>) {
     for (_, execution) in change.executions() {
         let Some(unique) = &execution.unique_key else { continue };
         let record = change.after.record(&Key::Unique(execution.namespace.clone(), unique.clone()));
-        let held = matches!(record, Some(Record::Unique(record)) if record.execution == execution.id);
+        let held = matches!(record, Some(Record::Unique(record)) if record.holder() == Some(execution.id));
         assert_eq!(held, !matches!(execution.state, State::Finished(_)), "{:?} for {:?}", record, execution.state);
     }
     for (key, record) in &change.after.records {
         let Record::Unique(record) = &**record else { continue };
-        let holder = change.after.find(record.execution);
+        let Some(holder) = record.holder() else { continue };
+        let holder = change.after.find(holder);
         let unfinished = holder.is_some_and(|holder| !matches!(holder.state, State::Finished(_)));
         assert!(unfinished, "{key} stands for what has ended");
     }
@@ -129,7 +130,7 @@ pub(super) fn agreement(change: &Change<'_>) {
     for (key, record) in records.iter().filter(|(key, _)| !matches!(key, Key::Dead(..))) {
         let presumed = audit::presumes(key, record);
         let beside = |key: &Key| presumed.contains(key).then(|| records.get(key).map(|record| &**record)).flatten();
-        let verdicts = audit::judge(key, record, beside);
+        let verdicts = audit::judge(key, record, change.after.now, beside);
         assert!(verdicts.is_empty() || matches!(**record, Record::Unreadable(_)), "{key}: {verdicts:?}");
     }
 }
