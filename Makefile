@@ -1,10 +1,12 @@
 # `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo deps test check bench chaos upgrade fuzz sim sim-mutants bars
+.PHONY: help demo deps test check bench chaos upgrade fuzz sim sim-mutants soak bars
 
 CARGO ?= cargo
 SEEDS ?= 2000
+FRESH_SEEDS ?= 500
+MINUTES ?= 10
 MUTANT_SEEDS ?= 500
 CASES ?= 100000
 FUZZED = onward-fuzz onward-core onward-store onward-engine onward onward-server onward-cli
@@ -22,7 +24,7 @@ deps: ## Install the Debian packages that the tests need, if any is missing
 	@sh scripts/deps.sh
 
 test: deps ## Run all that must hold: format, lints, tests, simulation, mutants
-	@SEEDS=$(SEEDS) MUTANT_SEEDS=$(MUTANT_SEEDS) CARGO='$(CARGO)' bash scripts/test.sh
+	@SEEDS=$(SEEDS) FRESH_SEEDS=$(FRESH_SEEDS) MUTANT_SEEDS=$(MUTANT_SEEDS) CARGO='$(CARGO)' bash scripts/test.sh
 
 check: ## Check format, lints and the repository's own rules, without running tests
 	@$(CARGO) fmt --all --check
@@ -33,13 +35,18 @@ bench: ## Measure the life of an execution with 64 callers
 	@$(CARGO) build --release -p onward-cli
 	@$(CARGO) run --release -q -p onward-cli -- bench lifecycle --callers 64
 
-sim: ## Run the engine in a broken world, SEEDS=2000 times
+sim: ## Run the engine in a broken world: SEEDS=2000, every seed that ever failed, and FRESH_SEEDS=500 of the commit
 	@$(CARGO) build -p onward-sim
-	@$(CARGO) run -q -p onward-sim -- --seeds $(SEEDS)
+	@$(CARGO) run -q -p onward-sim -- --kept --seeds $(SEEDS) --fresh $(FRESH_SEEDS) --commit "$$(git rev-parse HEAD)"
 
 sim-mutants: ## Plant faults in the engine; the simulation must find each one
 	@$(CARGO) build -p onward-sim
 	@$(CARGO) run -q -p onward-sim -- --mutants --seeds $(MUTANT_SEEDS)
+
+soak: ## Run fresh seeds for MINUTES=10 and write a line into docs/ledger.md
+	@$(CARGO) build --release -p onward-sim
+	@$(CARGO) run --release -q -p onward-sim -- --soak $(MINUTES) --ledger docs/ledger.md \
+	  --date "$$(date -u +%F)" --commit "$$(git describe --always --dirty --exclude '*')"
 
 # Fuzz tests have names that start with `fuzz`; those of public parsers are in a test program of that name.
 fuzz: ## Give every parser CASES=100000 hostile inputs

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Runs all that must hold before a change is merged, goes on after a failure, and ends with `N passed, M failed`.
 #
-# SEEDS and MUTANT_SEEDS set how long the simulation runs. The repository's own rules (xtask tidy) are one of the tests.
+# SEEDS, FRESH_SEEDS and MUTANT_SEEDS set how long the simulation runs; fresh seeds follow from the commit. The repository's own rules (xtask tidy) are one of the tests.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
 seeds=${SEEDS:-2000}
+fresh_seeds=${FRESH_SEEDS:-500}
 mutant_seeds=${MUTANT_SEEDS:-500}
+commit=$(git rev-parse HEAD 2>/dev/null || echo 'no commit')
 started=$SECONDS
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -60,7 +62,7 @@ tests_status=$?
 # Chosen together with the tests, as below, so that hardly anything is built again.
 programs=${CARGO_TARGET_DIR:-target}/debug
 step programs "$cargo" build --locked --workspace --bins --tests
-step simulation "$programs/onward-sim" --seeds "$seeds"
+step simulation "$programs/onward-sim" --kept --seeds "$seeds" --fresh "$fresh_seeds" --commit "$commit"
 simulation_status=$?
 step mutants "$programs/onward-sim" --mutants --seeds "$mutant_seeds"
 ONWARD=$programs/onward step schemathesis bash scripts/schemathesis.sh

@@ -55,26 +55,25 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Runs every seed of a range; `progress` hears how many are done.
-pub fn many(seeds: Range<u64>, progress: impl Fn(&Totals) + Sync) -> Totals {
-    let (next, totals) = (AtomicU64::new(seeds.start), Mutex::new(Totals::default()));
+/// Runs seeds until there are none left or `go_on`, which sees what has come of all so far, says that it is enough.
+pub fn many(seeds: impl Iterator<Item = u64> + Send, go_on: impl Fn(&Totals) -> bool + Sync) -> Totals {
+    let (seeds, totals) = (Mutex::new(seeds.fuse()), Mutex::new((Totals::default(), true)));
     std::thread::scope(|scope| {
         for _ in 0..threads() {
             scope.spawn(|| {
                 loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        return;
-                    }
+                    let is_on = totals.lock().unwrap_or_else(PoisonError::into_inner).1;
+                    let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let Some(seed) = is_on.then(next).flatten() else { return };
                     let report = run(seed, None, Keep::Hash);
                     let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
-                    totals.add(report);
-                    progress(&totals);
+                    totals.0.add(report);
+                    totals.1 &= go_on(&totals.0);
                 }
             });
         }
     });
-    let mut totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut totals, _) = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
     totals.failures.sort_by_key(|report| report.seed);
     totals
 }

@@ -1,7 +1,9 @@
 //! What can go wrong: the kinds of faults, how likely each is in a run, and how often it happened.
 
 use crate::dice::Dice;
+use crate::later::Later;
 use onward_core::{Millis, Span};
+use onward_store::Batch;
 use std::collections::BTreeMap;
 
 /// A kind of fault.
@@ -35,11 +37,23 @@ pub enum Fault {
     CallerGone,
     /// A worker held its lease for longer than it lasts.
     StalledWorker,
+    /// A commit landed minutes after its sender was told that its outcome is unknown.
+    VeryLateCommit,
+    /// The answer of a commit took so long that hints overtook it.
+    SlowAnswer,
+    /// What was read was seconds old when it arrived.
+    StaleRead,
+    /// Several callers reached for one thing at the same moment.
+    Crowd,
+    /// A worker repeated an old report.
+    OldRepeat,
+    /// The store acknowledged nothing for a while because its replica was away, and may have lost what the replica lacked.
+    ReplicaAway,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::LostReply,
         Self::NotApplied,
         Self::LateCommit,
@@ -54,6 +68,12 @@ impl Fault {
         Self::Rollback,
         Self::CallerGone,
         Self::StalledWorker,
+        Self::VeryLateCommit,
+        Self::SlowAnswer,
+        Self::StaleRead,
+        Self::Crowd,
+        Self::OldRepeat,
+        Self::ReplicaAway,
     ];
 
     /// Its name in summaries.
@@ -74,6 +94,12 @@ impl Fault {
             Self::Rollback => "rollback",
             Self::CallerGone => "caller gone",
             Self::StalledWorker => "stalled worker",
+            Self::VeryLateCommit => "very late commit",
+            Self::SlowAnswer => "slow answer",
+            Self::StaleRead => "stale read",
+            Self::Crowd => "crowd",
+            Self::OldRepeat => "old repeat",
+            Self::ReplicaAway => "replica away",
         }
     }
 }
@@ -121,6 +147,10 @@ pub(crate) enum Fate {
     NotApplied { known: bool },
     /// The sender gets an error and the commit is applied later.
     Late { after: Span },
+    /// The same, minutes later.
+    VeryLate { after: Span },
+    /// It is applied at once, and hints overtake its answer.
+    SlowAnswer { after: Span },
     /// The sender is cut off; that is the fault of the outage, not of this commit.
     CutOff,
 }
@@ -130,17 +160,30 @@ pub(crate) enum Fate {
 pub(crate) struct Weather {
     dice: Dice,
     odds: Odds,
+    /// The later faults have a stream of their own, so that they move no draw of the others.
+    later: (Later, Dice),
     calm: bool,
     counts: FaultCounts,
     /// Until when each process cannot reach the store, and until when it gets no hints.
     outages: Vec<Millis>,
     deaf: Vec<Millis>,
+    /// The next batch that writes a record whose key begins so is late.
+    holds_up: Option<String>,
 }
 
 impl Weather {
-    pub(crate) fn new(dice: Dice, odds: Odds, processes: usize) -> Self {
+    pub(crate) fn new(dice: Dice, odds: Odds, later: (Later, Dice), processes: usize) -> Self {
         let none = vec![Millis(0); processes];
-        Self { dice, odds, calm: false, counts: FaultCounts::new(), outages: none.clone(), deaf: none }
+        Self {
+            dice,
+            odds,
+            later,
+            calm: false,
+            counts: FaultCounts::new(),
+            outages: none.clone(),
+            deaf: none,
+            holds_up: None,
+        }
     }
 
     /// From now on nothing goes wrong any more.
@@ -206,7 +249,47 @@ impl Weather {
         self.dice.wide()
     }
 
-    pub(crate) fn fate(&mut self) -> Fate {
+    /// How old what is read is when it arrives; nothing in the usual case.
+    pub(crate) fn staleness(&mut self) -> Option<Span> {
+        let (Later { stale_read, .. }, dice) = &mut self.later;
+        (!self.calm && dice.per_mille(*stale_read)).then(|| dice.span(500, 6_000))
+    }
+
+    /// Several callers are about to reach for records whose keys begin so, and one of them may be held up.
+    pub(crate) fn hold_up(&mut self, begin: &str, percent: u64) {
+        let chosen = self.later.1.percent(percent);
+        self.holds_up = chosen.then(|| begin.to_owned());
+    }
+
+    /// Whether a batch is the one that is to be held up.
+    fn holds_up(&mut self, group: &[Batch]) -> bool {
+        let Some(begin) = &self.holds_up else { return false };
+        let hit = group.iter().flat_map(|batch| &batch.put).any(|row| row.key.as_str().starts_with(begin));
+        if hit {
+            self.holds_up = None;
+        }
+        hit
+    }
+
+    /// What becomes of a commit.
+    pub(crate) fn fate(&mut self, group: &[Batch]) -> Fate {
+        let usual = self.usual_fate();
+        let held_up = self.holds_up(group);
+        let (Later { very_late, slow_answer, .. }, dice) = &mut self.later;
+        if self.calm {
+            usual
+        } else if held_up && (*very_late == 0 || dice.percent(50)) {
+            Fate::Late { after: dice.span(20, 3_000) }
+        } else if held_up || dice.per_mille(*very_late) {
+            Fate::VeryLate { after: dice.span(15_000, 235_000) }
+        } else if dice.per_mille(*slow_answer) {
+            Fate::SlowAnswer { after: dice.span(200, 3_000) }
+        } else {
+            usual
+        }
+    }
+
+    fn usual_fate(&mut self) -> Fate {
         let draw = self.dice.below(1_000);
         let before = self.latency();
         let Odds { lost_reply, not_applied, late, .. } = self.odds;

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use onward_core::Millis;
 use onward_store::memory::Memory;
 use onward_store::{Batch, Error, ErrorKind, IndexName, Key, Outcome, Page, Partition, Record, Result, Store, Version};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -41,6 +41,10 @@ struct State {
     calls: (Millis, u32),
     /// Kept only in runs in which the store loses commits.
     journal: Option<Vec<Undo>>,
+    /// Whether the replica, for which the store waits, is away.
+    replica_is_away: bool,
+    /// Commits that land long after their senders have gone on.
+    in_flight: u32,
 }
 
 impl Hub {
@@ -50,7 +54,7 @@ impl Hub {
         weather: Weather,
         mutant: Option<Mutant>,
         keep: Keep,
-        forgetful: bool,
+        loses: bool,
     ) -> Arc<Self> {
         let clock = Arc::new(move || timeline.now().0);
         Arc::new(Self {
@@ -63,7 +67,9 @@ impl Hub {
                 weather,
                 commands: 0,
                 calls: (Millis(0), 0),
-                journal: forgetful.then(Vec::new),
+                journal: loses.then(Vec::new),
+                replica_is_away: false,
+                in_flight: 0,
             }),
             alarm: watch::Sender::new(false),
         })
@@ -193,7 +199,7 @@ impl Hub {
         }
         let batch = match self.mutant {
             None => batch,
-            Some(mutant) => mutant.alter(batch, |key| self.lock().checker.version(key)),
+            Some(mutant) => mutant.alter(batch, |key| self.lock().checker.stored(key).cloned()),
         };
         let outcome = self.apply(memory, process, &batch)?;
         let refused = !matches!(outcome, Outcome::Committed { .. });
@@ -231,6 +237,56 @@ impl Hub {
         drop(state);
         self.check(|_| ());
         Ok(outcome)
+    }
+
+    /// A batch is on a way that takes minutes.
+    pub(crate) fn departs(&self) {
+        self.lock().in_flight += 1;
+    }
+
+    /// It arrives.
+    pub(crate) fn arrives(&self) {
+        self.lock().in_flight -= 1;
+    }
+
+    /// Whether commits may still land whose senders have long gone on.
+    pub(crate) fn is_any_in_flight(&self) -> bool {
+        self.lock().in_flight > 0
+    }
+
+    /// From now on no replica gets what is committed.
+    pub(crate) fn cut_replica(&self) {
+        let mut state = self.lock();
+        state.replica_is_away = true;
+        state.journal = Some(Vec::new());
+    }
+
+    /// Whether what was committed just now may be lost, so that it must not be acknowledged.
+    pub(crate) fn is_unacknowledged(&self, only_checks: bool) -> bool {
+        let forgotten = self.mutant == Some(Mutant::CheckNotWaitedFor) && only_checks;
+        self.lock().replica_is_away && !forgotten
+    }
+
+    /// The replica has everything again.
+    pub(crate) fn replica_caught_up(&self) {
+        self.lock().replica_is_away = false;
+    }
+
+    /// The replica takes over, and everything that it does not have is gone.
+    pub(crate) fn fail_over(&self) -> Result<()> {
+        let partitions: BTreeSet<Partition> =
+            self.lock().journal.iter().flatten().map(|(partition, _)| *partition).collect();
+        for partition in partitions {
+            self.roll_back(partition, usize::MAX)?;
+        }
+        self.lock().replica_is_away = false;
+        self.check(Checker::taken_over);
+        Ok(())
+    }
+
+    /// Whether a planted fault loses what is told of lanes while a commit is on its way back.
+    pub(crate) fn loses_lane_news(&self) -> bool {
+        self.mutant == Some(Mutant::StaleAnswerStallsLane)
     }
 
     /// The store loses the last commits of a partition, as an unplanned failover of a replicated one does.

@@ -1,7 +1,7 @@
 //! One process as its clock and its store see it: whether it runs, how wrong its clock is, whether it is the home.
 
 use onward_store::Home;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::{Notify, watch};
 
@@ -24,6 +24,8 @@ pub(crate) struct Line {
     changed: Notify,
     home: watch::Sender<Home>,
     skew: AtomicI64,
+    /// Answers of commits that are on their way back.
+    returning: AtomicU64,
 }
 
 impl Line {
@@ -34,6 +36,7 @@ impl Line {
             changed: Notify::new(),
             home: watch::Sender::new(Home::Nowhere),
             skew: AtomicI64::new(skew),
+            returning: AtomicU64::new(0),
         }
     }
 
@@ -67,6 +70,21 @@ impl Line {
             *self.pulse.lock().unwrap_or_else(PoisonError::into_inner) = pulse;
             self.changed.notify_waiters();
         }
+    }
+
+    /// The answer of a commit sets out.
+    pub(crate) fn begin_return(&self) {
+        self.returning.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has arrived.
+    pub(crate) fn end_return(&self) {
+        self.returning.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the answer of any commit is on its way.
+    pub(crate) fn is_returning(&self) -> bool {
+        self.returning.load(Ordering::Relaxed) > 0
     }
 
     pub(crate) fn skew(&self) -> i64 {

@@ -1,12 +1,14 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
-use crate::actors::{Caller, Operator, Reader, Steward, Submitter, Worker, open_all};
+use crate::actors::{Caller, Crowd, Operator, Reader, Steward, Submitter, Tug, Worker, open_all};
 use crate::checker::{Checker, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
+use crate::failover::Failover;
 use crate::faults::{FaultCounts, Weather};
 use crate::hub::Hub;
 use crate::mutants::{self, Mutant};
+use crate::seeds::{Generation, generation};
 use crate::settings::{COMMANDS_MIN, STORMS_MIN, Settings};
 use crate::storm::{LOOK_AGAIN, Storm};
 use crate::trace::Keep;
@@ -25,6 +27,10 @@ const LATE_MAX: Span = Span::seconds(1);
 /// Crowds of late comers, and how many are in each: enough to see timers and waiters at work when nothing may be late.
 const CROWDS: u64 = 2;
 const CROWD: u64 = 4;
+/// Lanes that are opened while callers submit to them, when nothing may be late.
+const LANES_OPENED: u32 = 3;
+/// Sets the stream of the later faults apart from all others.
+const LATER: u64 = 0x6c61_7465_722d_3031;
 /// Longer than an idempotency key is remembered and ended work is kept, whatever clock wrote it.
 const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
@@ -105,16 +111,21 @@ pub fn run(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
 
 async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
     let mut dice = Dice::new(seed);
-    let settings = Settings::draw(&mut dice);
+    let mut settings = Settings::draw(&mut dice);
+    let mut later = Dice::new(seed ^ LATER);
+    if generation(seed) >= Generation::Second {
+        settings.add_later(&mut later);
+    }
     let timeline = Timeline::begin();
-    let weather = Weather::new(dice.fork(), settings.odds, settings.processes);
-    let hub = Hub::new(timeline, settings.partitions, weather, mutant, keep, settings.is_forgetful());
+    let weather = Weather::new(dice.fork(), settings.odds, (settings.later, later.fork()), settings.processes);
+    let loses = settings.is_forgetful() || settings.later.replica;
+    let hub = Hub::new(timeline, settings.partitions, weather, mutant, keep, loses);
     mutants::begin(&hub);
     let world = World::new(hub.clone(), timeline, settings, seed, mutant);
     tokio::select! {
         biased;
         () = hub.alarm() => {}
-        () = story(&world, dice) => {}
+        () = story(&world, dice, later) => {}
     }
     let operations = mutants::end();
     let (hash, commands, faults, violation, last_steps) = hub.finish();
@@ -122,14 +133,14 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
 }
 
 /// Work and faults, then calm, then rest.
-async fn story(world: &Arc<World>, mut dice: Dice) {
+async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
     for process in 0..world.settings.processes {
         world.boot(process).await;
     }
     let mut workers = JoinSet::new();
     for wants in world.settings.workers.clone() {
         let caller = Caller::new(world.clone(), dice.fork(), wants.worker.to_string());
-        workers.spawn(Worker { caller, wants }.run());
+        workers.spawn(Worker::new(caller, wants).run());
     }
     let mut others = JoinSet::new();
     for n in 0..world.settings.operators {
@@ -140,6 +151,12 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     let storm = Storm::new(world.clone(), dice.fork());
     let strikes = storm.strikes();
     others.spawn(storm.rage());
+    if let Some(pause) = world.settings.later.crowds {
+        others.spawn(Crowd(Caller::new(world.clone(), later.fork(), "crowd".to_owned())).run(pause));
+    }
+    if world.settings.later.replica {
+        others.spawn(Failover { world: world.clone(), dice: later.fork() }.run());
+    }
     let mut submitters = JoinSet::new();
     for n in 0..world.settings.submitters {
         submitters.spawn(Submitter(Caller::new(world.clone(), dice.fork(), format!("s{n}"))).run());
@@ -151,9 +168,18 @@ async fn story(world: &Arc<World>, mut dice: Dice) {
     world.calm_down().await;
     while others.join_next().await.is_some() {}
     sleep(LATEST).await;
+    if world.hub.is_any_in_flight() {
+        while world.hub.is_any_in_flight() {
+            sleep(LOOK_AGAIN).await;
+        }
+        world.wait_for_sweep();
+    }
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
     late_comers(world, &mut dice).await;
+    if world.settings.later.tugs {
+        tugs(world, &mut later).await;
+    }
     if world.settings.boomerang {
         boomerang(world, &mut dice).await;
     }
@@ -177,6 +203,16 @@ async fn late_comers(world: &Arc<World>, dice: &mut Dice) {
         Steward(Caller::new(world.clone(), dice.fork(), "late steward".to_owned())).deed().await;
         settle(world).await;
         crowds += 1;
+    }
+}
+
+/// Tears work away and opens lanes while nothing may be late.
+async fn tugs(world: &Arc<World>, later: &mut Dice) {
+    let mut tug = || Tug(Caller::new(world.clone(), later.fork(), "tug".to_owned()));
+    let ((), ()) = tokio::join!(tug().tear(), settle(world));
+    for _ in 0..LANES_OPENED {
+        tug().open_behind(world).await;
+        settle(world).await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::dice::Dice;
 use crate::faults::{Fault, Odds};
+use crate::later::Later;
 use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
 use onward_engine::Wants;
 
@@ -38,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) refuge: usize,
     /// Whether the processes share the partitions among themselves, instead of being told which one is the home.
     pub(crate) members: bool,
+    /// The faults that were added later.
+    pub(crate) later: Later,
 }
 
 impl Settings {
@@ -64,6 +67,16 @@ impl Settings {
             boomerang: dice.percent(6),
             refuge: dice.below(processes as u64) as usize,
             members: dice.percent(35),
+            later: Later::default(),
+        }
+    }
+
+    /// Adds the later faults.
+    pub(crate) fn add_later(&mut self, dice: &mut Dice) {
+        self.later = Later::draw(dice, self.is_forgetful());
+        if self.later.replica {
+            // As where commits are lost whatever was waited for.
+            self.storms.retain(|fault| *fault != Fault::ClockJump);
         }
     }
 

@@ -16,6 +16,9 @@ use onward_store::{
 use std::sync::Arc;
 use tokio::sync::watch;
 
+/// How long the store waits for its replica.
+const REPLICA_PATIENCE: Span = Span::seconds(2);
+
 /// A process's connection to the store.
 #[derive(Debug)]
 pub(crate) struct SimStore {
@@ -28,6 +31,14 @@ impl SimStore {
     pub(crate) fn new(hub: Arc<Hub>, line: Arc<Line>) -> Self {
         let memory = Arc::new(hub.memory().handle());
         Self { hub, line, memory }
+    }
+
+    /// The way back of a commit that has been applied.
+    async fn come_back(&self, after: Span) {
+        self.line.begin_return();
+        pass(after).await;
+        self.line.awake().await;
+        self.line.end_return();
     }
 
     /// The way there of a read.
@@ -50,11 +61,25 @@ impl SimStore {
 
     /// The way back: the answer waits while the process stands still.
     async fn back<T>(&self, answer: T) -> T {
-        let latency = self.hub.weather(crate::faults::Weather::latency);
-        pass(latency).await;
+        let (latency, stale) = self.hub.weather(|weather| (weather.latency(), weather.staleness()));
+        if let Some(stale) = stale {
+            self.hub.fault(Fault::StaleRead, format_args!("of p{} by {stale}", self.line.process));
+        }
+        pass(Span(latency.0 + stale.unwrap_or_default().0)).await;
         self.line.awake().await;
         answer
     }
+}
+
+/// Commits, and waits for the replica if there is one. Without it the commit is not acknowledged.
+async fn commit_and_wait(hub: &Hub, memory: &Memory, process: usize, group: Vec<Batch>) -> Result<Vec<Outcome>> {
+    let only_checks = group.iter().all(Batch::is_check_only);
+    let outcomes = hub.commit(memory, process, group);
+    if hub.is_unacknowledged(only_checks) {
+        sleep(REPLICA_PATIENCE).await;
+        return Err(unavailable());
+    }
+    outcomes
 }
 
 async fn pass(latency: Span) {
@@ -80,13 +105,13 @@ impl Store for SimStore {
         self.hub.called().await;
         self.line.awake().await;
         let (now, process) = (self.hub.now(), self.line.process);
-        let fate =
-            self.hub.weather(|weather| if weather.is_cut_off(process, now) { Fate::CutOff } else { weather.fate() });
+        let fate = self
+            .hub
+            .weather(|weather| if weather.is_cut_off(process, now) { Fate::CutOff } else { weather.fate(&group) });
         match fate {
             Fate::Plain { before: Span(0), after } => {
-                let outcomes = self.hub.commit(&self.memory, process, group);
-                pass(after).await;
-                self.line.awake().await;
+                let outcomes = commit_and_wait(&self.hub, &self.memory, process, group).await;
+                self.come_back(after).await;
                 outcomes
             }
             Fate::Plain { before, after } => {
@@ -94,11 +119,16 @@ impl Store for SimStore {
                 let (hub, memory) = (self.hub.clone(), self.memory.clone());
                 let sent = tokio::spawn(async move {
                     sleep(before).await;
-                    hub.commit(&memory, process, group)
+                    commit_and_wait(&hub, &memory, process, group).await
                 });
                 let outcomes = sent.await.unwrap_or_else(|_| Err(unavailable()));
-                pass(after).await;
-                self.line.awake().await;
+                self.come_back(after).await;
+                outcomes
+            }
+            Fate::SlowAnswer { after } => {
+                self.hub.fault(Fault::SlowAnswer, format_args!("to p{process} by {after}"));
+                let outcomes = commit_and_wait(&self.hub, &self.memory, process, group).await;
+                self.come_back(after).await;
                 outcomes
             }
             Fate::LostReply { before } => {
@@ -113,6 +143,18 @@ impl Store for SimStore {
                 self.hub.fault(Fault::NotApplied, format_args!("of p{process}"));
                 let error = if known { unavailable().unwritten() } else { unavailable() };
                 self.back(Err(error)).await
+            }
+            Fate::VeryLate { after } => {
+                self.hub.fault(Fault::VeryLateCommit, format_args!("of p{process} by {after}"));
+                let (hub, memory) = (self.hub.clone(), self.memory.clone());
+                hub.departs();
+                tokio::spawn(async move {
+                    sleep(after).await;
+                    // Nobody waits for this answer any more.
+                    let _lost = hub.commit(&memory, process, group);
+                    hub.arrives();
+                });
+                self.back(Err(unavailable())).await
             }
             Fate::Late { after } => {
                 self.hub.fault(Fault::LateCommit, format_args!("of p{process} by {after}"));
@@ -173,6 +215,10 @@ impl Store for SimStore {
                 let lost = hub.weather(|weather| weather.hint_is_lost(line.process, now));
                 if lost {
                     hub.fault(Fault::LostHint, format_args!("to p{}", line.process));
+                }
+                let mut wake = wake;
+                if hub.loses_lane_news() && line.is_returning() {
+                    wake.topics.retain(|topic| topic != "registry");
                 }
                 (!lost).then_some(wake)
             }

@@ -192,6 +192,11 @@ impl World {
         self.hub.trace(format_args!("calm"));
     }
 
+    /// Commits that landed late have cost hints, which only a sweep makes up for.
+    pub(crate) fn wait_for_sweep(&self) {
+        self.quiet_from.fetch_max((self.hub.now() + SWEPT_AFTER).0, Ordering::Relaxed);
+    }
+
     /// When everything that faults had cost is mended, so that nothing may be late any more.
     pub(crate) fn quiet_from(&self) -> Millis {
         Millis(self.quiet_from.load(Ordering::Relaxed))

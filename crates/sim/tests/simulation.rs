@@ -16,7 +16,8 @@ fn equal_seeds_give_equal_traces_and_different_seeds_differ() {
 
 #[test]
 fn every_run_is_busy_broken_and_comes_right() {
-    let totals = many(0..60, |_| ());
+    // Behind the kept seeds, whose worlds know the faults of their time only.
+    let totals = many(5_000..5_060, |_| true);
     let failures: Vec<_> = totals.failures.iter().map(|report| (report.seed, &report.violation)).collect();
     assert!(failures.is_empty(), "{failures:?}");
     assert!(totals.commands_least >= 300, "{} commands", totals.commands_least);
@@ -31,7 +32,7 @@ fn planted_faults_are_found_and_their_traces_kept() {
     let rules = [Mutant::NoFence, Mutant::TimerOnlyBySweep, Mutant::StopForgotten];
     let stores = [Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::UniqueKeyNotFreed];
     for mutant in rules.into_iter().chain(stores) {
-        let Some(found) = first_failure(mutant, 0..50) else { panic!("{} was not found", mutant.name()) };
+        let Some(found) = first_failure(mutant, 5_000..5_050) else { panic!("{} was not found", mutant.name()) };
         let finder = found.violation.as_ref().map_or("nobody", |violation| violation.checker);
         assert!(mutant.finders().contains(&finder), "{} was found by {finder}", mutant.name());
         let again = run(found.seed, Some(mutant), Keep::Last(5));

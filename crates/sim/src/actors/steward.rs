@@ -3,13 +3,14 @@
 use super::Caller;
 use crate::checker::Stage;
 use crate::clock::sleep;
-use onward_core::record::{Execution, State};
+use crate::world::Running;
+use onward_core::record::{Did, Execution, State};
 use onward_core::{Act, CommandId, ExecutionId, Name, Namespace, Reason, Span, TagKey, TagValue, When};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a steward wants, before it knows with which execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+pub(super) enum Wish {
     CancelNow,
     AskToStop,
     RunNow,
@@ -74,6 +75,16 @@ impl Steward {
         }
     }
 
+    /// Does this or something with an execution through a process, whether that can be done or not.
+    pub(super) async fn deed_to(&mut self, execution: &Execution, process: &Running, wish: Option<Wish>) {
+        let any = *self.0.dice.pick(&Wish::ALL).unwrap_or(&Wish::Tag);
+        let wish = wish.unwrap_or(any);
+        if let Some(act) = self.act(wish, execution) {
+            let command = CommandId(self.0.dice.wide());
+            drop(self.0.operate(process, command, &execution.namespace, execution.id, &act).await);
+        }
+    }
+
     fn act(&mut self, wish: Wish, execution: &Execution) -> Option<Act> {
         let reason = Reason::new("so it was wished");
         let dice = &mut self.0.dice;
@@ -115,7 +126,9 @@ impl Steward {
                 continue;
             };
             let answer = self.0.operate(&process, command, namespace, id, act).await;
-            let excused = forgetful || hub.check(|checker| checker.is_removed(id));
+            // What a failover took counts as purged until its submit is repeated.
+            let reborn = self.0.world.settings.later.replica && acknowledged == Some(Did::Purged);
+            let excused = forgetful || reborn || hub.check(|checker| checker.is_removed(id));
             match answer {
                 Some(Ok(did)) => {
                     if acknowledged.is_some_and(|first| first != did) && !excused {

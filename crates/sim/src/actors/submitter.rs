@@ -5,8 +5,8 @@ use crate::clock::sleep;
 use crate::settings::{STORMY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
-    Backoff, Category, IdempotencyKey, Kind, Millis, Name, Payload, Policy, RetryPolicy, Span, Submitted, TagKey,
-    TagValue, TraceContext, UniqueKey, When, limits,
+    Backoff, Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, Payload, Policy, RetryPolicy, Span,
+    Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
 use onward_engine::{NewExecution, SubmitIds};
 use std::collections::BTreeMap;
@@ -53,6 +53,28 @@ impl Submitter {
         if let Some(new) = self.draw() {
             self.submit(&new).await;
         }
+    }
+
+    /// Submits something to a lane that any worker can do at once.
+    pub(crate) async fn once_to(mut self, namespace: &Namespace, lane: &Lane) {
+        if let Some(new) = self.draw() {
+            let (namespace, lane, requires) = (namespace.clone(), lane.clone(), class(&[]));
+            let new = NewExecution { namespace, lane, requires, unique_key: None, idempotency_key: None, ..new };
+            self.submit(&new).await;
+        }
+    }
+
+    /// Something with a unique key that others use too.
+    pub(crate) fn draw_unique(&mut self) -> Option<NewExecution> {
+        let key = UniqueKey::parse(&format!("only/{}", self.0.dice.below(UNIQUE_KEYS))).ok()?;
+        Some(NewExecution { unique_key: Some(key), idempotency_key: None, ..self.draw()? })
+    }
+
+    /// Submits this once, without repeating it.
+    pub(crate) async fn submit_one(&mut self, new: &NewExecution) {
+        let Some(process) = self.0.world.any(&mut self.0.dice) else { return };
+        let ids = process.engine.submit_ids(new);
+        drop(self.0.submit(&process, ids, new).await);
     }
 
     /// Submits something under every key that was ever used.

@@ -32,7 +32,10 @@ impl Caller {
     pub(crate) async fn progress(&mut self, process: &Running, fence: Fence, percent: u8) -> Heard<Renewed> {
         let hub = self.world.hub.clone();
         let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
+        let since = hub.check(|checker| {
+            checker.says(fence, percent);
+            checker.since(begin)
+        });
         let (hurry, message) = (self.hurry(), Reason::new("on its way"));
         self.say(process, format_args!("progress {} epoch {} {percent}", fence.execution, fence.epoch));
         let call = process.engine.progress(fence, Some(percent), Some(message.clone()));

@@ -5,7 +5,8 @@ use super::{Caller, boomerang};
 use crate::clock::sleep;
 use crate::faults::Fault;
 use crate::world::Running;
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Span, When, limits};
+use onward_core::record::Execution;
+use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Rejection, Span, When, limits};
 use onward_engine::{Error, Wants};
 use std::collections::VecDeque;
 
@@ -25,6 +26,8 @@ enum Fortune {
     Vanishes,
 }
 
+/// Reports that a worker remembers.
+const PAST_MAX: usize = 8;
 /// Attempts after which somebody keeps what nobody wanted to keep: more than one step of a purge removes.
 const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE + 2;
 
@@ -42,14 +45,32 @@ impl Held {
     }
 }
 
+/// A report that was made, and how it was answered for good, if it was.
+#[derive(Debug, Clone)]
+struct Report {
+    command: CommandId,
+    fence: Fence,
+    fortune: Fortune,
+    failure: Failure,
+    result: Payload,
+    pause: When,
+    acknowledged: Option<String>,
+}
+
 /// Somebody who works.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pub(crate) caller: Caller,
-    pub(crate) wants: Wants,
+    caller: Caller,
+    wants: Wants,
+    /// The newest reports, oldest first.
+    past: VecDeque<Report>,
 }
 
 impl Worker {
+    pub(crate) fn new(caller: Caller, wants: Wants) -> Self {
+        Self { caller, wants, past: VecDeque::new() }
+    }
+
     pub(crate) async fn run(mut self) {
         while !self.caller.world.is_over() {
             let Some(process) = self.caller.world.any(&mut self.caller.dice) else {
@@ -61,6 +82,10 @@ impl Worker {
     }
 
     async fn turn(&mut self, process: &Running) {
+        let old_repeats = self.caller.world.settings.later.old_repeats;
+        if old_repeats > 0 && self.caller.errs(old_repeats) {
+            self.repeat_old().await;
+        }
         let calm = self.caller.world.is_calm();
         let waits: &[u64] = if calm { &[20_000] } else { &[0, 300, 3_000, 10_000] };
         let wait = Span(*self.caller.dice.pick(waits).unwrap_or(&1_000));
@@ -183,9 +208,34 @@ impl Worker {
         let failure = Failure::new(category, "it did not work");
         let Some(result) = self.result() else { return };
         let pause = When::After(self.caller.dice.span(0, 5_000));
-        let mut acknowledged = None;
+        let report = Report { command, fence, fortune, failure, result, pause, acknowledged: None };
+        let report = self.send(report, 5).await;
+        if self.past.len() >= PAST_MAX {
+            self.past.pop_front();
+        }
+        // Giving back draws a new id each time, so it cannot be repeated.
+        if fortune != Fortune::GivenBack {
+            self.past.push_back(report);
+        }
+    }
+
+    /// Repeats an old report, preferably about something that is being removed.
+    async fn repeat_old(&mut self) {
+        let hub = self.caller.world.hub.clone();
+        let is_going = |report: &&Report| {
+            hub.check(|checker| checker.execution(report.fence.execution).is_some_and(Execution::is_purging))
+        };
+        let any = self.caller.dice.below(self.past.len() as u64) as usize;
+        let Some(report) = self.past.iter().find(is_going).or(self.past.get(any)).cloned() else { return };
+        hub.fault(Fault::OldRepeat, format_args!("{} of {}", report.command, report.fence.execution));
+        drop(self.send(report, 1).await);
+    }
+
+    /// Sends a report until there is an answer, and sometimes once more.
+    async fn send(&mut self, mut report: Report, tries: u32) -> Report {
+        let Report { command, fence, fortune, failure, result, pause, .. } = report.clone();
         let forgetful = self.caller.world.settings.is_forgetful();
-        for _ in 0..5 {
+        for _ in 0..tries {
             let Some(process) = self.caller.world.any(&mut self.caller.dice) else {
                 sleep(Span(200)).await;
                 continue;
@@ -199,31 +249,34 @@ impl Worker {
                 _ => said(caller.complete(&process, command, fence, &result).await),
             };
             let forgetful = forgetful || self.caller.world.hub.check(|checker| checker.is_removed(fence.execution));
+            let first = &report.acknowledged;
             match answer {
                 Some(Ok(reply)) => {
-                    if acknowledged.as_ref().is_some_and(|first| *first != reply) && !forgetful {
-                        let what = format!("{command} was answered {acknowledged:?}, then {reply:?}");
+                    if first.as_ref().is_some_and(|first| *first != reply) && !forgetful {
+                        let what = format!("{command} was answered {first:?}, then {reply:?}");
                         self.caller.world.hub.violate("repeats", what);
                     }
-                    acknowledged = Some(reply);
+                    report.acknowledged = Some(reply);
                     if self.caller.dice.percent(8) {
                         self.caller.look_up(&process, fence.execution).await;
                     }
-                    // Giving back draws a new id each time, so it cannot be repeated.
                     if fortune == Fortune::GivenBack || !self.caller.errs(25) {
-                        return;
+                        return report;
                     }
                 }
                 Some(Err(error)) if !error.is_temporary() => {
-                    if acknowledged.is_some() && !forgetful {
+                    // What is being removed denies nothing.
+                    let denied = !matches!(error, Error::Refused(Rejection::Purged(_)));
+                    if first.is_some() && denied && !forgetful {
                         let what = format!("{command} was acknowledged first and refused later: {error}");
                         self.caller.world.hub.violate("repeats", what);
                     }
-                    return;
+                    return report;
                 }
                 _ => sleep(self.caller.dice.span(10, 1_000)).await,
             }
         }
+        report
     }
 }
 

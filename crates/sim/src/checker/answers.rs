@@ -4,16 +4,18 @@ use super::calls::Since;
 use super::executions::Asks;
 use super::holding::Holding;
 use super::{Checker, Stage};
-use onward_core::record::{AttemptEnd, Execution, Outcome, Record, State};
+use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, Record, State};
 use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, Millis, Payload, PayloadSlot, Rejection, Renewed,
-    WorkerName,
+    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload, PayloadSlot, Rejection,
+    Renewed, WorkerName,
 };
 use onward_engine::{Error, Wants};
 use onward_store::ErrorKind;
 
 /// The checker of answers, by name.
 pub(super) const ANSWERS: &str = "answers";
+/// Stands for the id of a call that the engine chose and that is not known here.
+const UNKNOWN: CommandId = CommandId(0);
 
 impl Checker {
     /// A call begins.
@@ -58,6 +60,18 @@ impl Checker {
         self.violate(ANSWERS, format!("{call} of {about} was refused without reason: {rejection}"));
     }
 
+    /// A worker's report was refused. What is being removed may have forgotten whether it happened, and says neither.
+    pub(super) fn report_refused(&mut self, command: CommandId, fence: Fence, happened: bool, rejection: &Rejection) {
+        let id = fence.execution;
+        if !matches!(rejection, Rejection::Purged(_)) {
+            return self.refused(command, id, happened);
+        }
+        let is_known = |last: &EndedAttempt| last.index == fence.attempt && last.ended_by == Some(command);
+        if self.execution(id).and_then(|execution| execution.last.as_ref()).is_some_and(is_known) {
+            self.violate(ANSWERS, format!("command {command} is remembered and its caller was told nothing"));
+        }
+    }
+
     /// What was refused must not have happened. Whoever removes an execution removes its memory of what happened too.
     pub(super) fn refused(&mut self, command: CommandId, id: ExecutionId, happened: bool) {
         if self.calls.refused(command) && happened && !self.executions.is_removed(id) {
@@ -80,8 +94,14 @@ impl Checker {
         }
     }
 
+    /// Whether the holder of a lease was told of it.
+    pub(crate) fn is_told(&self, lease: LeaseId) -> bool {
+        self.calls.is_told(lease)
+    }
+
     fn handed_over(&mut self, worker: &WorkerName, work: &Claimed) {
         let id = work.fence.execution;
+        self.calls.tell(work.fence.lease);
         if self.executions.is_void(id) || (self.rollbacks > 0 && self.execution(id).is_none()) {
             return;
         }
@@ -92,12 +112,14 @@ impl Checker {
             return self.violate(ANSWERS, format!("{worker} was given a lease on {id} that nobody committed"));
         }
         // A claim that is tried again long after its first lease was lost may get the same lease id under a new epoch.
-        if !self.history.any(id, |execution| is_given(execution, worker, work)) {
+        let held = |x: &Execution| matches!(&x.state, State::Active(active) if active.lease.id == work.fence.lease);
+        // Where no version shows the lease it was given, taken away and followed by another in one commit.
+        let ended = self.executions.was_given(&work.fence, worker) && !self.history.any(id, held);
+        if !ended && !self.history.any(id, |execution| is_given(execution, worker, work)) {
             return self.violate(ANSWERS, format!("the lease on {id} is not what was committed for {worker}"));
         }
-        let stored = self.execution(id).and_then(|execution| self.payload(execution, PayloadSlot::Input));
-        let sent = self.calls.input(id);
-        if stored.as_ref() != Some(&work.input) || sent.is_some_and(|sent| *sent != work.input) {
+        // What is removed by now takes its payloads along, so the store cannot tell.
+        if self.calls.input(id) != Some(&work.input) {
             self.violate(ANSWERS, format!("the input of {id} is not what was submitted"));
         }
     }
@@ -136,7 +158,7 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
-                self.refused(command, fence.execution, happened);
+                self.report_refused(command, fence, happened, rejection);
                 self.fenced_off("a completion", since, now, fence, rejection);
             }
             Err(error) => self.failure("a completion", error),
@@ -155,7 +177,7 @@ impl Checker {
         match answer {
             Ok(()) => {
                 let command = self.calls.ender(fence);
-                self.ended(command.unwrap_or(CommandId(0)), fence, |end| *end == AttemptEnd::Succeeded);
+                self.ended(command.unwrap_or(UNKNOWN), fence, |end| *end == AttemptEnd::Succeeded);
                 self.resulted(fence, result);
             }
             Err(Error::Refused(rejection)) => self.fenced_off("a completion", since, now, fence, rejection),
@@ -199,7 +221,7 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
-                self.refused(command, fence.execution, happened);
+                self.report_refused(command, fence, happened, rejection);
                 self.fenced_off("a failure", since, now, fence, rejection);
             }
             Err(error) => self.failure("a failure", error),
@@ -224,6 +246,10 @@ impl Checker {
 
     /// An attempt was acknowledged as ended by this very call, in this way.
     pub(super) fn ended(&mut self, command: CommandId, fence: Fence, right: impl Fn(&AttemptEnd) -> bool) {
+        // The id of a call whose end the store went back behind is not known.
+        if command != UNKNOWN {
+            self.acknowledged.ended(command, fence.execution, fence.attempt);
+        }
         if self.executions.is_void(fence.execution) {
             return;
         }
@@ -245,9 +271,13 @@ impl Checker {
         let holds = |holding: &Holding| holding.lease.is_some_and(|(id, _)| id == fence.lease);
         let is_right = match rejection {
             Rejection::ExecutionNotFound(_) => stages.any(|stage| *stage == Stage::Absent),
-            Rejection::NotActive { state, .. } => {
-                stages.any(|stage| !matches!(stage, Stage::Active(_)) && stage.public() == Some(*state))
-            }
+            Rejection::Purged(_) => stages.any(|stage| matches!(stage, Stage::Purging(_))),
+            Rejection::NotActive { state, .. } => stages.any(|stage| match stage {
+                Stage::Active(_) => false,
+                // By the clock of its writer, which may be behind, a time has yet to come that its events tell as past.
+                Stage::Ready(_) => [PublicState::Waiting, PublicState::Delayed].contains(state),
+                stage => stage.public() == Some(*state),
+            }),
             Rejection::StaleLease { current, given } => {
                 *given == fence.epoch
                     && stages.any(|stage| {
@@ -293,12 +323,13 @@ fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool 
     (lease.id, lease.epoch, &lease.worker, lease.expires_at) == (fence.lease, fence.epoch, worker, work.expires_at)
         && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
-        && (execution.tags == work.tags || is_tagged_last(execution))
+        && (execution.tags == work.tags || is_tagged_since(execution))
         && (execution.retries, execution.created_at, execution.trace) == (work.retries, work.created_at, work.trace)
         && (execution.deadline, attempt.resumed_at.is_some()) == (work.deadline, work.resumed)
 }
 
-/// Whether an operator changed the tags, perhaps in the commit that gave out the lease.
-fn is_tagged_last(execution: &Execution) -> bool {
-    execution.history.last().is_some_and(|line| line.what.name() == "tags_changed")
+/// Whether an operator changed the tags after the lease was given out, perhaps in the same commit.
+fn is_tagged_since(execution: &Execution) -> bool {
+    let since = execution.history.iter().rev().take_while(|line| line.what.name() != "claimed");
+    since.map(|line| line.what.name()).any(|name| name == "tags_changed")
 }

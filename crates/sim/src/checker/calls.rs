@@ -3,7 +3,7 @@
 
 use super::Change;
 use onward_core::record::{EndedAttempt, Execution, Record, State};
-use onward_core::{CommandId, ExecutionId, Fence, Key, Millis, Payload};
+use onward_core::{Act, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload};
 use onward_engine::{NewExecution, SubmitIds};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,12 @@ pub(super) struct Calls {
     inputs: BTreeMap<ExecutionId, Payload>,
     /// What operators wanted to remove.
     unwanted: BTreeSet<ExecutionId>,
+    /// The leases whose holders were told of them.
+    told: BTreeSet<LeaseId>,
+    /// How far attempts said they were, by their lease.
+    said: BTreeSet<(LeaseId, u8)>,
+    /// What each operator's call wants.
+    acts: BTreeMap<CommandId, Act>,
 }
 
 impl Calls {
@@ -59,9 +65,42 @@ impl Calls {
         self.inputs.get(&id)
     }
 
-    /// Somebody wants to remove an execution.
-    pub(super) fn removes(&mut self, id: ExecutionId) {
-        self.unwanted.insert(id);
+    /// An execution was born with this input. What its caller sent counts more, where that is known.
+    pub(super) fn born(&mut self, id: ExecutionId, input: Payload) {
+        self.inputs.entry(id).or_insert(input);
+    }
+
+    /// An operator's call goes out, perhaps again.
+    pub(super) fn operated(&mut self, command: CommandId, id: ExecutionId, act: &Act) {
+        self.sent(command, None);
+        self.acts.entry(command).or_insert_with(|| act.clone());
+        if *act == Act::Purge {
+            self.unwanted.insert(id);
+        }
+    }
+
+    /// The holder of a lease is told of it.
+    pub(super) fn tell(&mut self, lease: LeaseId) {
+        self.told.insert(lease);
+    }
+
+    pub(super) fn is_told(&self, lease: LeaseId) -> bool {
+        self.told.contains(&lease)
+    }
+
+    /// A worker reports the progress of an attempt.
+    pub(super) fn says(&mut self, lease: LeaseId, percent: u8) {
+        self.said.insert((lease, percent));
+    }
+
+    /// Whether this progress of an attempt was ever reported.
+    pub(super) fn said(&self, lease: LeaseId, percent: u8) -> bool {
+        self.said.contains(&(lease, percent))
+    }
+
+    /// What an operator's call wants.
+    pub(super) fn act(&self, command: CommandId) -> Option<&Act> {
+        self.acts.get(&command)
     }
 
     pub(super) fn is_unwanted(&self, id: ExecutionId) -> bool {

@@ -62,6 +62,12 @@ impl Chronicle {
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
             match change.after.as_deref() {
+                // What is being removed has forgotten, and the store may go back behind that yet.
+                Some(Record::Execution(execution)) if execution.is_purging() => {
+                    if let Some(gone) = self.gone.remove(&id) {
+                        self.told.insert(id, gone);
+                    }
+                }
                 Some(Record::Execution(execution)) => {
                     let told = self.told.entry(id).or_default();
                     let remembers =

@@ -5,7 +5,7 @@ use super::stage::Terms;
 use super::{Change, Stage, changes, policy};
 use onward_core::record::{Execution, Outcome, Record, State};
 use onward_core::{
-    Class, CommandId, Event, ExecutionId, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
+    Class, CommandId, Event, ExecutionId, Fence, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
     WorkerName, limits,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,11 @@ pub(super) struct Executions {
     /// The newest execution of each idempotency key and when the key is forgotten.
     keys: BTreeMap<(Namespace, IdempotencyKey), (ExecutionId, Millis)>,
     leases: BTreeMap<LeaseId, ExecutionId>,
+    /// The attempts that ended and were followed by another, by their lease: one commit may begin and end several.
+    followed: BTreeMap<LeaseId, (ExecutionId, u32, WorkerName)>,
     workers: BTreeMap<WorkerName, Asks>,
+    /// The store went back at least once.
+    went_back: bool,
 }
 
 impl Executions {
@@ -70,6 +74,14 @@ impl Executions {
         self.leases.get(&lease).copied()
     }
 
+    /// Whether a lease was given to a worker for an attempt that was followed by another.
+    pub(super) fn was_given(&self, fence: &Fence, worker: &WorkerName) -> bool {
+        let given = |(id, attempt, to): &(ExecutionId, u32, WorkerName)| {
+            (*id, *attempt, to) == (fence.execution, fence.attempt, worker)
+        };
+        self.followed.get(&fence.lease).is_some_and(given)
+    }
+
     /// Whether an execution was ever removed, so that what was said about it before may be forgotten.
     pub(super) fn is_removed(&self, id: ExecutionId) -> bool {
         self.lives.get(&id).is_some_and(|life| life.removed)
@@ -93,6 +105,10 @@ impl Executions {
     ) -> Result<(), String> {
         let mut told = BTreeSet::new();
         for change in changes {
+            if let (Key::Attempt(id, index), Some(Record::Attempt(ended))) = (&change.key, change.after.as_deref()) {
+                self.leases.insert(ended.lease, *id);
+                self.followed.insert(ended.lease, (*id, *index, ended.worker.clone()));
+            }
             let Key::Execution(id) = change.key else { continue };
             told.insert(id);
             let [before, after] = [&change.before, &change.after].map(|record| match record.as_deref() {
@@ -140,7 +156,12 @@ impl Executions {
             return Err(format!("its events lead to {stage:?}, its record says {found:?}"));
         }
         match before {
-            None => self.accepted(after, now)?,
+            None => {
+                self.accepted(after, events, now)?;
+                // After the store went back, calls about an execution may share the commit in which it is born again.
+                let newborn = Execution { retries: 0, reclaims: 0, reclaims_in_a_row: 0, ..after.clone() };
+                policy::obeyed(&newborn, after, events)?;
+            }
             Some(before) => {
                 changes::unchanged(before, after, events)?;
                 changes::ended(before, after)?;
@@ -226,11 +247,13 @@ impl Executions {
     }
 
     /// A new execution: the only one of its call, and of its key while the key is remembered.
-    fn accepted(&mut self, new: &Execution, now: Millis) -> Result<(), String> {
+    fn accepted(&mut self, new: &Execution, events: &[&Event], now: Millis) -> Result<(), String> {
         if let Some(other) = self.created.insert(new.created_by, new.id) {
             return Err(format!("one submit created it and {other}"));
         }
-        if (new.attempts, new.retries, new.reclaims) != (new.attempts.min(1), 0, 0) || new.last.is_some() {
+        let begins = |event: &&Event| matches!(event.what, What::Submitted { .. } | What::Claimed { .. });
+        let has_past = (new.attempts, new.retries, new.reclaims) != (new.attempts.min(1), 0, 0) || new.last.is_some();
+        if has_past && (!self.went_back || events.iter().all(begins)) {
             return Err("it was born with a past".to_owned());
         }
         let Some(key) = &new.idempotency_key else { return Ok(()) };
@@ -273,6 +296,7 @@ impl Executions {
 
     /// The store went back to an earlier state of these executions.
     pub(super) fn rolled_back(&mut self, seq: u64, changes: &[Change]) {
+        self.went_back = true;
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
             let mut life = Life::new(true);
@@ -283,6 +307,7 @@ impl Executions {
             }
             self.lives.insert(id, life);
             self.leases.retain(|_, of| *of != id);
+            self.followed.retain(|_, (of, ..)| *of != id);
             if change.after.is_none() {
                 self.created.retain(|_, of| *of != id);
                 self.keys.retain(|_, (of, _)| *of != id);

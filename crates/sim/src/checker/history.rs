@@ -41,6 +41,20 @@ impl History {
         absent_first || versions[first.unwrap_or(0)..].iter().any(|(_, record)| execution(record.as_ref()) == found)
     }
 
+    /// Whether a commit behind this one changed an execution so.
+    pub(super) fn changed_since(
+        &self,
+        id: ExecutionId,
+        since: u64,
+        so: impl Fn(&Execution, &Execution) -> bool,
+    ) -> bool {
+        let versions = self.0.get(&id).map_or(&[][..], Vec::as_slice);
+        versions.windows(2).filter(|pair| pair[1].0 > since).any(|pair| {
+            let [before, after] = [&pair[0], &pair[1]].map(|(_, record)| execution(record.as_ref()));
+            before.zip(after).is_some_and(|(before, after)| so(before, after))
+        })
+    }
+
     /// The executions that existed when a commit was the newest one, as they were created.
     pub(super) fn existing(&self, at: u64) -> impl Iterator<Item = &Execution> {
         self.0.values().filter_map(move |versions| {

@@ -2,7 +2,7 @@
 
 use super::Change;
 use onward_core::record::{LaneState, Record};
-use onward_core::{Event, Key, Lane, Namespace, PartitionId, What};
+use onward_core::{Event, Key, Lane, Millis, Namespace, PartitionId, What};
 use onward_store::Partition;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,8 @@ pub(super) struct Lanes {
     lanes: BTreeMap<Name, Decisions>,
     /// What each partition's copy said, in order.
     copies: BTreeMap<(Name, PartitionId), Vec<Saying>>,
+    /// When each partition's copy last changed.
+    changed: BTreeMap<(Name, PartitionId), Millis>,
 }
 
 /// What was decided about one lane.
@@ -39,7 +41,7 @@ impl Decisions {
 impl Lanes {
     pub(super) fn committed(
         &mut self,
-        seq: u64,
+        (seq, now): (u64, Millis),
         changes: &[Change],
         events: &[Event],
         partition: Partition,
@@ -64,7 +66,7 @@ impl Lanes {
                 return Err(format!("{shown} after its caller was told that this has ended"));
             }
         }
-        self.note_copies(seq, changes);
+        self.note_copies((seq, now), changes);
         Ok(())
     }
 
@@ -102,14 +104,24 @@ impl Lanes {
         Ok(())
     }
 
-    fn note_copies(&mut self, seq: u64, changes: &[Change]) {
+    fn note_copies(&mut self, (seq, now): (u64, Millis), changes: &[Change]) {
         for change in changes {
             if let (Key::LaneCopy(namespace, lane, partition), Some(Record::LaneCopy(copy))) =
                 (&change.key, change.after.as_deref())
             {
                 let name = ((namespace.clone(), lane.clone()), *partition);
+                self.changed.insert(name.clone(), now);
                 self.copies.entry(name).or_default().push((seq, copy.settings.state, copy.revision));
             }
+        }
+    }
+
+    /// Since when work of a lane may be claimed in a partition; `None` when it may not.
+    pub(super) fn lets_claim_since(&self, name: &Name, partition: PartitionId) -> Option<Millis> {
+        let name = (name.clone(), partition);
+        match self.copies.get(&name).and_then(|copies| copies.last()) {
+            Some((_, LaneState::Paused, _)) => None,
+            _ => Some(self.changed.get(&name).copied().unwrap_or(Millis(0))),
         }
     }
 
@@ -138,7 +150,7 @@ impl Lanes {
         Ok(())
     }
 
-    pub(super) fn rolled_back(&mut self, seq: u64, changes: &[Change]) {
+    pub(super) fn rolled_back(&mut self, (seq, now): (u64, Millis), changes: &[Change]) {
         for lane in self.lanes.values_mut() {
             lane.answered = None;
         }
@@ -159,6 +171,7 @@ impl Lanes {
                         _ => (LaneState::Open, 0),
                     };
                     let name = ((namespace.clone(), lane.clone()), *partition);
+                    self.changed.insert(name.clone(), now);
                     self.copies.entry(name).or_default().push((seq, state, revision));
                 }
                 _ => {}

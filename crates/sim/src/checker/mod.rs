@@ -22,6 +22,7 @@
 //! - *indexes, codec, keys*: entries and due times follow from the bodies; everything written can be read.
 //! - *answers, repeats*: what was acknowledged is stored; a refusal was right at some moment during its call; a repeat
 //!   gets the first answer.
+//! - *durability*: what was acknowledged survives the loss of everything that no replica has.
 //! - *reads*: what was looked up or listed was so during the call; listings are in order and leave nothing out.
 //! - *liveness, livelock*: all work that can finish does; due times and ready work are noticed in time; every call is
 //!   answered; time moves on.
@@ -32,6 +33,7 @@ mod answers;
 mod calls;
 mod changes;
 mod chronicle;
+mod durability;
 mod executions;
 mod feed;
 mod history;
@@ -53,6 +55,7 @@ pub(crate) use reads::Walk;
 pub(crate) use stage::Stage;
 
 use chronicle::Chronicle;
+use durability::Acknowledged;
 use executions::Executions;
 use feed::Feed;
 use history::History;
@@ -101,6 +104,7 @@ pub(crate) struct Checker {
     messages: Messages,
     feed: Feed,
     calls: calls::Calls,
+    acknowledged: Acknowledged,
     /// How often the store lost commits.
     rollbacks: u64,
     /// Everything that faults had cost is mended.
@@ -123,6 +127,7 @@ impl Checker {
             messages: Messages::default(),
             feed: Feed::default(),
             calls: calls::Calls::default(),
+            acknowledged: Acknowledged::default(),
             rollbacks: 0,
             quiet: false,
             violation: None,
@@ -185,7 +190,7 @@ impl Checker {
         self.verdict("pieces", verdict);
         let verdict = self.unique_keys(&changes);
         self.verdict("unique", verdict);
-        let verdict = self.lanes.committed(self.seq, &changes, &events, batch.partition);
+        let verdict = self.lanes.committed((self.seq, now), &changes, &events, batch.partition);
         self.verdict("lanes", verdict);
         let verdict = self.messages.committed(&changes);
         self.verdict("messages", verdict);
@@ -280,7 +285,7 @@ impl Checker {
         self.history.note(self.seq, &changes);
         self.executions.rolled_back(self.seq, &changes);
         self.chronicle.rolled_back(&changes);
-        self.lanes.rolled_back(self.seq, &changes);
+        self.lanes.rolled_back((self.seq, now), &changes);
         self.messages.rolled_back(&changes);
         self.calls.rolled_back(&changes);
     }

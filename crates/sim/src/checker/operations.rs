@@ -11,10 +11,7 @@ use onward_engine::{Error, Report};
 impl Checker {
     /// An operator's call goes out.
     pub(crate) fn operates(&mut self, command: CommandId, id: ExecutionId, act: &Act) {
-        self.calls.sent(command, None);
-        if *act == Act::Purge {
-            self.calls.removes(id);
-        }
+        self.calls.operated(command, id, act);
     }
 
     /// Somebody looks for an execution to do something with.
@@ -36,6 +33,10 @@ impl Checker {
         act: &Act,
         answer: &Result<Did, Error>,
     ) {
+        // What is absent counts as purged, and remembers nothing.
+        if answer.as_ref().is_ok_and(|did| *did != Did::Purged) {
+            self.acknowledged.operated(command, id);
+        }
         match answer {
             Ok(Did::Purged) => {
                 let gone = |stage: &&Stage| matches!(stage, Stage::Purging(_) | Stage::Absent);
@@ -98,6 +99,9 @@ impl Checker {
 
     /// A lane change was answered. What was decided before the store lost commits may be lost with them.
     pub(crate) fn lane_set(&mut self, since: Since, namespace: &Namespace, lane: &Lane, answer: &Result<u64, Error>) {
+        if let Ok(revision) = answer {
+            self.acknowledged.decided(namespace, lane, *revision);
+        }
         match answer {
             Ok(revision) if since.rollbacks == self.rollbacks => {
                 let name = (namespace.clone(), lane.clone());

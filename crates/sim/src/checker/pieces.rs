@@ -2,7 +2,7 @@
 //! it: written once, gone with it, and a key stands for nothing that has ended.
 
 use super::{Change, Checker, Stage};
-use onward_core::record::{Execution, Held, Record, State, UniqueRecord};
+use onward_core::record::{Execution, Held, Record, State};
 use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
 use onward_store as store;
 
@@ -88,7 +88,7 @@ impl Checker {
             };
             let held = Key::Unique(name.0.clone(), name.1.clone());
             let holder = match self.record(&held) {
-                Some(Record::Unique(UniqueRecord { execution, .. })) => Some(*execution),
+                Some(Record::Unique(record)) => record.holder(),
                 _ => None,
             };
             let unfinished = |id: ExecutionId| {

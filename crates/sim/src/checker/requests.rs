@@ -2,8 +2,8 @@
 //! submit.
 
 use super::{Change, Checker};
-use onward_core::record::{Execution, ExecutionFormat, Readiness, Record, State, Waiting};
-use onward_core::{Key, Millis, PayloadSlot, Span, When};
+use onward_core::record::{Execution, ExecutionFormat, Record};
+use onward_core::{Act, Key, Millis, PayloadSlot, Span, What, When};
 use onward_engine::NewExecution;
 
 /// The checker of requests, by name.
@@ -25,6 +25,9 @@ impl Checker {
             {
                 self.violate(REQUESTS, format!("{id} {what}"));
             }
+            if let Some(input) = self.payload(born, PayloadSlot::Input) {
+                self.calls.born(*id, input);
+            }
             let error = (now - born.created_at).max(born.created_at - now);
             if self.quiet && error > TIME_ERROR_MAX {
                 self.violate(REQUESTS, format!("{id} says at {now} that it was created at {}", born.created_at));
@@ -34,6 +37,10 @@ impl Checker {
 
     /// How a new execution differs from what its submit asked for, if it does.
     pub(super) fn differs_from(&self, new: &NewExecution, born: &Execution) -> Option<String> {
+        // After a failover a purge may share the commit of a birth, and leaves nothing to compare.
+        if born.is_purging() {
+            return None;
+        }
         if !self.same_arguments(born, new) {
             return Some("has other arguments than its submit".to_owned());
         }
@@ -47,31 +54,51 @@ impl Checker {
             When::At(at) => at,
         };
         let asked = Some(asked).filter(|at| *at > born.created_at);
-        let written = match born.state {
-            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => Some(until),
-            _ => None,
+        // What its record says may already be the work of an operator whose call shares the commit.
+        let Some(What::Submitted { delayed_until: written, .. }) = born.history.first().map(|line| &line.what) else {
+            return Some("does not remember its submit".to_owned());
         };
-        let deadline = match new.deadline {
-            Some(When::After(span)) => Some(born.created_at + span),
+        let (wanted, from) = self.replay_of(born).unwrap_or((new.deadline, born.created_at));
+        let deadline = match wanted {
+            Some(When::After(span)) => Some(from + span),
             Some(When::At(at)) => Some(at),
             Some(When::Now) | None => None,
         };
         if deadline != born.deadline {
             return Some(format!("expires at {:?} and should at {deadline:?}", born.deadline));
         }
-        (asked != written).then(|| format!("is delayed until {written:?} and should be until {asked:?}"))
+        (asked != *written).then(|| format!("is delayed until {written:?} and should be until {asked:?}"))
     }
 
-    /// Whether an execution was submitted with these arguments; the time is none of them.
+    /// The deadline that the last replay wished for and when that was, if one shares the commit of its birth.
+    fn replay_of(&self, born: &Execution) -> Option<(Option<When>, Millis)> {
+        let line = born.history.iter().rfind(|line| matches!(line.what, What::Replayed { .. }))?;
+        let mut acts = born.operated.iter().rev().filter_map(|operated| self.calls.act(operated.by));
+        acts.find_map(|act| if let Act::Replay { deadline, .. } = act { Some((*deadline, line.at)) } else { None })
+    }
+
+    /// Whether an execution was submitted with these arguments; the time is none of them. Priority and tags are compared
+    /// with what the operators made of them that the execution remembers.
     pub(super) fn same_arguments(&self, execution: &Execution, new: &NewExecution) -> bool {
+        let (mut priority, mut tags) = (new.priority, new.tags.clone());
+        for act in execution.operated.iter().filter_map(|operated| self.calls.act(operated.by)) {
+            match act {
+                Act::Prioritise { priority: wished } => priority = *wished,
+                Act::Tag { set, remove } => {
+                    tags.retain(|key, _| !remove.contains(key));
+                    tags.extend(set.clone());
+                }
+                _ => {}
+            }
+        }
         // What stands beside an execution goes with it.
         let gone = self.execution(execution.id).is_none_or(Execution::is_purging);
         let place = (&execution.namespace, &execution.lane, &execution.kind, execution.priority)
-            == (&new.namespace, &new.lane, &new.kind, new.priority);
+            == (&new.namespace, &new.lane, &new.kind, priority);
         place
             && self.payload(execution, PayloadSlot::Input).map_or(gone, |input| input == new.input)
             && execution.unique_key == new.unique_key
-            && (&execution.requires, &execution.tags, &execution.policy) == (&new.requires, &new.tags, &new.policy)
+            && (&execution.requires, &execution.tags, &execution.policy) == (&new.requires, &tags, &new.policy)
             && execution.idempotency_key == new.idempotency_key
     }
 }

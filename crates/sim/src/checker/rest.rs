@@ -58,7 +58,9 @@ impl Checker {
     pub(crate) fn neglected(&self, now: Millis, idle: &[(Wants, Millis)], patience: Span) -> Option<String> {
         self.still_open().find_map(|seen| {
             let Record::Execution(execution) = &*seen.record else { return None };
-            let since = self.executions.ready_since(execution.id)?;
+            let lane = (execution.namespace.clone(), execution.lane.clone());
+            let open_since = self.lanes.lets_claim_since(&lane, execution.id.partition())?;
+            let since = self.executions.ready_since(execution.id)?.max(open_since);
             let (wants, waits_since) = idle.iter().find(|(wants, waits_since)| {
                 let fits = wants.namespace == execution.namespace && wants.lanes.contains(&execution.lane);
                 let able = execution.requires.missing_from(&wants.capabilities).is_empty();

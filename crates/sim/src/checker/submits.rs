@@ -22,7 +22,8 @@ impl Checker {
         new: &NewExecution,
         answer: &Result<Submitted, Error>,
     ) {
-        if let Err(Error::Refused(_)) = answer {
+        // A caller that is told of another execution is told that its own does not exist.
+        if let Err(Error::Refused(_)) | Ok(Submitted { created: false, .. }) = answer {
             let happened = self.executions.created_by(ids.command).is_some();
             self.refused(ids.command, ids.execution, happened);
         }
@@ -58,7 +59,10 @@ impl Checker {
         answer: &Result<Submitted, Error>,
     ) {
         match answer {
-            Ok(submitted) => self.accepted(since, ids, new, *submitted),
+            Ok(submitted) => {
+                self.acknowledged.submitted(submitted.id);
+                self.accepted(since, ids, new, *submitted);
+            }
             Err(Error::Refused(rejection)) => {
                 let partition = ids.map(|ids| ids.execution.partition());
                 let is_right = self.rightly_turned_away(since, now, partition, new, rejection);
@@ -90,7 +94,7 @@ impl Checker {
             return self.violate(ANSWERS, format!("{id} was acknowledged and does not exist"));
         };
         let created_by = execution.created_by;
-        if !self.same_arguments(execution, new) {
+        if !execution.is_purging() && !self.same_arguments(execution, new) {
             return self.violate(ANSWERS, format!("{id} stands for a submit with other arguments"));
         }
         let is_right = match ids {

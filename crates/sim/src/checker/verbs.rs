@@ -3,8 +3,8 @@
 use super::answers::ANSWERS;
 use super::calls::Since;
 use super::{Checker, Stage};
-use onward_core::record::{Attempt, AttemptEnd, EndedAttempt, Execution, Pause, State};
-use onward_core::{CommandId, Fence, Millis, Reason, Renewed};
+use onward_core::record::{Attempt, AttemptEnd, EndedAttempt, Execution, Pause, Record, State};
+use onward_core::{CommandId, Fence, Key, Millis, Reason, Renewed};
 use onward_engine::Error;
 
 impl Checker {
@@ -19,16 +19,31 @@ impl Checker {
         let until = match answer {
             Ok(until) => *until,
             Err(Error::Refused(rejection)) => {
-                let happened = self.history.any(fence.execution, |x| paused(x, fence, command).is_some());
-                self.refused(command, fence.execution, happened);
+                let happened = self.was_paused(fence, command, |_| true);
+                self.report_refused(command, fence, happened, rejection);
                 return self.fenced_off("a delay", since, now, fence, rejection);
             }
             Err(error) => return self.failure("a delay", error),
         };
-        let right = |x: &Execution| paused(x, fence, command) == Some(Pause::Delayed { until });
-        if !self.history.any(fence.execution, right) && !self.executions.is_void(fence.execution) {
+        let right = |pause| pause == Pause::Delayed { until };
+        if !self.was_paused(fence, command, right) && !self.executions.is_void(fence.execution) {
             self.violate(ANSWERS, format!("{} was acknowledged as delayed until {until} and is not", fence.execution));
         }
+    }
+
+    /// Whether a call ever paused an attempt so, as its execution or the attempt itself remembers. One commit may pause an
+    /// attempt, end it and begin another.
+    fn was_paused(&self, fence: Fence, command: CommandId, so: impl Fn(Pause) -> bool) -> bool {
+        let followed = match self.record(&Key::Attempt(fence.execution, fence.attempt)) {
+            Some(Record::Attempt(ended)) => ended.pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| *pause),
+            _ => None,
+        };
+        followed.is_some_and(&so) || self.history.any(fence.execution, |x| paused(x, fence, command).is_some_and(&so))
+    }
+
+    /// A worker says how far it is.
+    pub(crate) fn says(&mut self, fence: Fence, percent: u8) {
+        self.calls.says(fence.lease, percent);
     }
 
     /// A worker that said how far it is was answered.
@@ -49,10 +64,17 @@ impl Checker {
                         State::Active(active) if active.lease.id == fence.lease => active.stop.clone(),
                         _ => return false,
                     };
-                    // One commit may hold both what was said and, behind it, a wish that it stop.
-                    right && (stop == renewed.stop || renewed.stop.is_none())
+                    // One commit may hold both what was said and, behind it, a wish that it stop, or stop sooner.
+                    right
+                        && match (&stop, &renewed.stop) {
+                            (_, None) => true,
+                            (Some(stop), Some(told)) => stop == told || stop.until < told.until,
+                            (None, Some(_)) => false,
+                        }
                 };
-                let seen = self.history.any(fence.execution, said) || self.ended_since(since, fence);
+                let seen = self.history.any(fence.execution, said)
+                    || self.ended_since(since, fence)
+                    || self.overtaken(since, fence, percent);
                 if !seen && !self.executions.is_void(fence.execution) {
                     self.violate(ANSWERS, format!("what was said about {} is not remembered", fence.execution));
                 }
@@ -61,6 +83,15 @@ impl Checker {
             Err(Error::Refused(rejection)) => self.fenced_off("a report", since, now, fence, rejection),
             Err(error) => self.failure("a report", error),
         }
+    }
+
+    /// Whether another report about how far an attempt is was committed during the call, perhaps in the same commit behind
+    /// it, so that no record shows the first.
+    fn overtaken(&self, since: Since, fence: Fence, percent: u8) -> bool {
+        self.history.changed_since(fence.execution, since.seq, |before, after| {
+            let other = after.progress.as_ref().and_then(|said| said.percent).filter(|other| *other != percent);
+            before.progress != after.progress && other.is_some_and(|other| self.calls.said(fence.lease, other))
+        })
     }
 
     /// Whether a lease ended while its holder's call was under way. What the call did may have been overtaken within
@@ -96,7 +127,7 @@ impl Checker {
             Ok(()) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled),
             Err(Error::Refused(rejection)) => {
                 let happened = self.calls.ended(command).is_some();
-                self.refused(command, fence.execution, happened);
+                self.report_refused(command, fence, happened, rejection);
                 self.fenced_off("a cancellation", since, now, fence, rejection);
             }
             Err(error) => self.failure("a cancellation", error),

@@ -1,8 +1,8 @@
 //! The rules with a fault in how an execution lives on: after a pause, after its end, after it was asked to stop.
 
 use super::rules::{before_read, counted, swap};
-use onward_core::record::{Next, State};
-use onward_core::{Act, Command, ExecutionId, Millis, Reply, Span, Stop, View};
+use onward_core::record::{Next, Record, State};
+use onward_core::{Act, Command, ExecutionId, Key, Millis, Rejection, Reply, Span, Stop, View};
 
 /// Which execution a command wants to run again, if it does.
 fn replayed(command: &Command) -> Option<ExecutionId> {
@@ -31,6 +31,19 @@ pub(super) fn replay_keeps_result(view: &mut View<'_>, command: &Command, now: M
         swap(view, execution);
     }
     counted(view, command, now)
+}
+
+pub(super) fn half_purged_denies(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    let by_operator = matches!(command, Command::Operate(_));
+    match counted(view, command, now) {
+        Err(Stop::Refuse(Rejection::Purged(execution))) if !by_operator => {
+            let Some(Record::Execution(found)) = view.get(&Key::Execution(execution))?.as_deref().cloned() else {
+                return Err(Rejection::ExecutionNotFound(execution).into());
+            };
+            Err(Rejection::NotActive { execution, state: found.public_state() }.into())
+        }
+        answer => answer,
+    }
 }
 
 pub(super) fn stop_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {

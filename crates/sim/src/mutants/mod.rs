@@ -8,7 +8,7 @@ mod rules;
 
 pub(crate) use rules::{begin, end, rules};
 
-use onward_store::{Batch, Key, Version, Window};
+use onward_store::{Batch, Key, Record, Window};
 
 /// A planted fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,18 @@ pub enum Mutant {
     UniqueKeyNotFreed,
     /// The result of one life is left to the next.
     ReplayKeepsResult,
+    /// A unique key's record goes with the end of its holder.
+    UniqueDeletedAtOnce,
+    /// News about a lane are undone by the answer of a commit that is older.
+    StaleAnswerStallsLane,
+    /// Work that a commit leaves as it found it is not announced, although a claim in it took it off the board.
+    AnnouncedByDifference,
+    /// A report is denied because a purge has removed the attempt that remembers it.
+    HalfPurgedDenies,
+    /// A batch that only checks is answered although no replica has what it was judged by.
+    CheckNotWaitedFor,
+    /// A refusal does not make the batch impossible that was lost before it.
+    LostBatchNotOvertaken,
 }
 
 /// Planted faults that belong to features which do not exist yet.
@@ -70,7 +82,7 @@ pub const NOT_APPLICABLE: [&str; 1] = ["park without count"];
 
 impl Mutant {
     /// Every planted fault.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 31] = [
         Self::NoVersionCheck,
         Self::NoFence,
         Self::NoWindow,
@@ -96,6 +108,12 @@ impl Mutant {
         Self::PausesTimeOut,
         Self::UniqueKeyNotFreed,
         Self::ReplayKeepsResult,
+        Self::UniqueDeletedAtOnce,
+        Self::StaleAnswerStallsLane,
+        Self::AnnouncedByDifference,
+        Self::HalfPurgedDenies,
+        Self::CheckNotWaitedFor,
+        Self::LostBatchNotOvertaken,
     ];
 
     /// Its name in tables.
@@ -127,6 +145,12 @@ impl Mutant {
             Self::PausesTimeOut => "pauses time out",
             Self::UniqueKeyNotFreed => "unique key not freed",
             Self::ReplayKeepsResult => "replay keeps result",
+            Self::UniqueDeletedAtOnce => "unique deleted at once",
+            Self::StaleAnswerStallsLane => "stale answer stalls lane",
+            Self::AnnouncedByDifference => "announced by difference",
+            Self::HalfPurgedDenies => "half-purged denies",
+            Self::CheckNotWaitedFor => "check not waited for",
+            Self::LostBatchNotOvertaken => "lost batch not overtaken",
         }
     }
 
@@ -151,15 +175,19 @@ impl Mutant {
             Self::PurgeWithoutTombstone | Self::StopForgotten | Self::PausesTimeOut => &["executions"],
             Self::PurgeLeavesPieces | Self::ReplayKeepsResult => &["pieces"],
             Self::UniqueKeyNotFreed => &["unique"],
+            Self::UniqueDeletedAtOnce | Self::LostBatchNotOvertaken => &["fence", "answers"],
+            Self::StaleAnswerStallsLane | Self::AnnouncedByDifference => &["liveness"],
+            Self::HalfPurgedDenies => &["answers", "repeats"],
+            Self::CheckNotWaitedFor => &["durability"],
         }
     }
 
-    /// What arrives at the store in place of a batch; `current` tells the version that a key has.
-    pub(crate) fn alter(self, mut batch: Batch, current: impl Fn(&Key) -> Option<Version>) -> Batch {
+    /// What arrives at the store in place of a batch; `current` tells what is stored under a key.
+    pub(crate) fn alter(self, mut batch: Batch, current: impl Fn(&Key) -> Option<Record>) -> Batch {
         match self {
             Self::NoVersionCheck => {
                 for (key, version) in &mut batch.expect {
-                    *version = current(key);
+                    *version = current(key).map(|row| row.version);
                 }
             }
             Self::NoWindow => batch.window = Window::default(),
@@ -168,12 +196,24 @@ impl Mutant {
                 batch.expect.retain(|(key, _)| !key.as_str().starts_with("lane/") || written(key));
             }
             Self::PurgeLeavesPieces => batch.delete.retain(|key| !is_piece(key)),
-            Self::UniqueKeyNotFreed => batch.delete.retain(|key| !key.as_str().starts_with("unique/")),
+            Self::UniqueKeyNotFreed => batch.put.retain(|row| !is_freed(row)),
+            Self::UniqueDeletedAtOnce => {
+                let freed: Vec<Record> = batch.put.extract_if(.., |row| is_freed(row)).collect();
+                batch.delete.extend(freed.into_iter().map(|row| row.key));
+            }
+            Self::LostBatchNotOvertaken => {
+                batch.put.retain(|row| current(&row.key).is_none_or(|stored| stored.body != row.body));
+            }
             Self::LostOutboxRemoval => batch.delete.retain(|key| !key.as_str().starts_with("out/")),
             _ => {}
         }
         batch
     }
+}
+
+/// Whether a row frees a unique key.
+fn is_freed(row: &Record) -> bool {
+    row.key.as_str().starts_with("unique/") && String::from_utf8_lossy(&row.body).contains("\"freed_at\"")
 }
 
 fn is_piece(key: &Key) -> bool {

@@ -31,6 +31,8 @@ pub(crate) fn rules(mutant: Option<Mutant>) -> Rules {
         Some(Mutant::StopForgotten) => lives::stop_forgotten,
         Some(Mutant::PausesTimeOut) => lives::pauses_time_out,
         Some(Mutant::ReplayKeepsResult) => lives::replay_keeps_result,
+        Some(Mutant::AnnouncedByDifference) => announced_by_difference,
+        Some(Mutant::HalfPurgedDenies) => lives::half_purged_denies,
         _ => counted,
     }
 }
@@ -156,6 +158,22 @@ fn waiter_not_woken(view: &mut View<'_>, command: &Command, now: Millis) -> Resu
         && let Some(Record::Execution(found)) = view.get(&Key::Execution(*execution))?.as_deref()
         && let State::Waiting(Waiting { readiness: Readiness::Ready { since }, .. }) = found.state
         && now < since + OVERLOOKED
+    {
+        return Err(Rejection::NotReady { execution: *execution, state: found.public_state() }.into());
+    }
+    counted(view, command, now)
+}
+
+/// Such work is not offered before the next sweep: an earlier claim finds nothing.
+fn announced_by_difference(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Claim(Claim { execution, .. }) = command
+        && let Some(Record::Execution(found)) = view.get(&Key::Execution(*execution))?.as_deref()
+        && let State::Waiting(Waiting { readiness: Readiness::Ready { since }, .. }) = found.state
+        && now < since + Span(8 * OVERLOOKED.0)
+        && found.history.len() >= 2
+        && let [claimed, revoked] = &found.history[found.history.len() - 2..]
+        && (claimed.what.name(), revoked.what.name()) == ("claimed", "lease_revoked")
+        && claimed.at == revoked.at
     {
         return Err(Rejection::NotReady { execution: *execution, state: found.public_state() }.into());
     }
