@@ -25,22 +25,22 @@ pub(crate) use serve::{ConfigArgs, ConfigCommand, KeyArgs, KeyCommand, KeyCreate
 pub(crate) use submit::SubmitArgs;
 pub(crate) use tools::{ChurnArgs, CompletionsArgs, DoctorArgs, WorkerArgs};
 
-/// Durable work that survives crashes.
+/// Durable execution: submit work, run it on workers, survive crashes.
 #[derive(Debug, Parser)]
 #[command(name = "onward", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Where the work is kept: sqlite:PATH, postgres://…, valkey://… (or redis://…), or memory: for what ends with the
+    /// Store to use: sqlite:PATH, postgres://…, valkey://… (or redis://…), or memory: for one that ends with the
     /// command.
     #[arg(long, global = true, env = "ONWARD_STORE", default_value = "sqlite:onward.db", value_name = "ADDRESS")]
     pub(crate) store: String,
-    /// Speak to a server instead of opening a store: http://host:port or https://host. Its key, if it requires one, is
-    /// taken from ONWARD_API_KEY.
+    /// Server to use instead of a store: http://host:port or https://host. ONWARD_API_KEY holds the API key if the server
+    /// requires one.
     #[arg(long, global = true, env = "ONWARD_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// Print JSON instead of text, errors too.
+    /// Print JSON instead of text, including errors.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Log what happens to standard error; twice for more, three times for everything.
+    /// Log to standard error; repeat for more detail (-vv, -vvv).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Whether the store was typed, not left to the environment or the default.
@@ -89,75 +89,75 @@ impl Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show work being done, retried, delayed, and recovered from a killed process.
+    /// Run a demo: plain work, a retry, a delay, and recovery from a killed process.
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,
-    /// Submit an execution; when this returns, it is on the disk.
+    /// Submit an execution; it is durable when the command returns.
     #[command(after_help = SUBMIT_EXAMPLES)]
     Submit(SubmitArgs),
     /// Show one execution.
     #[command(after_help = GET_EXAMPLES)]
     Get(GetArgs),
-    /// List executions, newest first; waiting work in the order in which it is claimed.
+    /// List executions, newest first; waiting ones in claim order.
     #[command(after_help = LS_EXAMPLES)]
     Ls(LsArgs),
-    /// Count executions by state; counting stops at 100,000 of each.
+    /// Count executions by state, up to 100,000 each.
     Count(CountArgs),
-    /// Print what an execution ended with, and nothing else.
+    /// Print an execution's result, and nothing else.
     #[command(after_help = RESULT_EXAMPLES)]
     Result(Target),
     /// Show the attempts of an execution.
     Attempts(Target),
-    /// Show everything that happened to an execution.
+    /// Show the history of an execution.
     History(Target),
-    /// Explain what an execution waits for and what would move it on.
+    /// Explain what an execution is waiting for and what would unblock it.
     #[command(after_help = WHY_EXAMPLES)]
     Why(GetArgs),
-    /// End an execution, at once or after its worker had time to stop.
+    /// Cancel an execution, at once or after a grace period.
     #[command(after_help = CANCEL_EXAMPLES)]
     Cancel(CancelArgs),
-    /// Run an execution again that has ended.
+    /// Run a finished execution again.
     Replay(ReasonArgs),
-    /// Choose when a waiting execution runs; now, unless a time is given.
+    /// Reschedule a waiting execution; without a time, run it now.
     #[command(after_help = RESCHEDULE_EXAMPLES)]
     Reschedule(RescheduleArgs),
-    /// Choose the place of an execution in its queue.
+    /// Change the priority of an execution.
     Priority(PriorityArgs),
-    /// Add and remove labels of an execution.
+    /// Add and remove tags of an execution.
     #[command(after_help = TAG_EXAMPLES)]
     Tag(TagArgs),
-    /// Take an execution away from its worker; another one starts it again at once.
+    /// Revoke a worker's lease; the execution becomes ready again at once.
     Revoke(ReasonArgs),
-    /// Remove an execution that has ended, with all that belongs to it.
+    /// Delete a finished execution and everything that belongs to it.
     Purge(PurgeArgs),
-    /// Do one thing with every execution that passes a filter.
+    /// Apply one action to all executions that match a filter.
     #[command(after_help = BULK_EXAMPLES)]
     Bulk(BulkArgs),
-    /// Show what happened, and follow what happens.
+    /// Show events, and follow new ones.
     #[command(after_help = EVENTS_EXAMPLES)]
     Events(EventsArgs),
-    /// Compare everything in the store with everything else, and repair what damage from outside left behind.
+    /// Check the store for inconsistencies and repair them.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Show and change what lanes let through.
+    /// List, pause, resume, drain and configure lanes.
     #[command(after_help = LANE_EXAMPLES)]
     Lane(LaneArgs),
-    /// Watch lanes and workers: what waits and for how long, what comes in and goes out, and who runs it.
+    /// Watch lanes and workers: queue depth, age of the oldest work, throughput, and running work.
     #[command(after_help = TOP_EXAMPLES)]
     Top(TopArgs),
     /// Serve programs in any language over HTTP.
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),
-    /// Look at the settings of a server before it is started.
+    /// Check the settings of a server without starting it.
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
-    /// Issue, list and revoke the keys of a server's callers.
+    /// Issue, list and revoke API keys.
     #[command(after_help = KEY_EXAMPLES)]
     Key(KeyArgs),
-    /// Measure the engine beside the same store without it.
+    /// Benchmark the engine against the bare store.
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Print a script that completes commands in a shell.
+    /// Print a completion script for a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
     /// Run the demonstration's handlers; serves the demo and the tests.

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
 pub(crate) struct LaneArgs {
-    /// Whose lanes.
+    /// Namespace of the lanes.
     #[arg(long, global = true, default_value = "default")]
     pub(crate) namespace: String,
     #[command(subcommand)]
@@ -14,44 +14,44 @@ pub(crate) struct LaneArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LaneCommand {
-    /// List the lanes that were used or changed.
+    /// List lanes that have been used or changed.
     Ls(WatchArgs),
-    /// Let nobody claim from a lane; submissions wait.
+    /// Pause a lane: workers stop claiming, submissions queue up.
     Pause(LaneName),
-    /// Let a lane take and give work again.
+    /// Resume a paused or draining lane.
     Resume(LaneName),
-    /// Refuse submissions to a lane; what waits there is still run.
+    /// Drain a lane: refuse submissions, finish what is queued.
     Drain(LaneName),
-    /// Decide what holds for submissions that do not say otherwise; what is left out is left to the system.
+    /// Set a lane's defaults for retries, timeouts and retention; omitted ones return to the system's defaults.
     Set(LaneSetArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LaneName {
-    /// The lane.
+    /// Name of the lane.
     pub(crate) lane: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LaneSetArgs {
-    /// The lane.
+    /// Name of the lane.
     pub(crate) lane: String,
-    /// How often a failed execution is tried again.
+    /// Maximum number of retries.
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<u32>,
-    /// How long one attempt may run, as in 10m.
-    #[arg(long, value_name = "PAUSE")]
+    /// Timeout of one attempt, for example 10m.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) attempt_timeout: Option<String>,
-    /// How many lost workers are followed by another attempt.
+    /// Maximum number of lost leases before the execution fails.
     #[arg(long, value_name = "N")]
     pub(crate) max_reclaims: Option<u32>,
-    /// How often an execution may be run again after it has ended.
+    /// Maximum number of replays.
     #[arg(long, value_name = "N")]
     pub(crate) max_replays: Option<u32>,
-    /// How long ended executions are kept, as in 30d.
-    #[arg(long, value_name = "PAUSE")]
+    /// How long finished executions are kept, for example 30d.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) retention: Option<String>,
-    /// How long idempotency keys are remembered, as in 24h.
-    #[arg(long, value_name = "PAUSE")]
+    /// How long idempotency keys are remembered, for example 24h.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) remember_keys: Option<String>,
 }

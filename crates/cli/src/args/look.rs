@@ -5,9 +5,9 @@ use clap::Args;
 /// Which execution.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// Its id.
+    /// Id of the execution.
     pub(crate) id: String,
-    /// Whose work it is.
+    /// Namespace of the execution.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
 }
@@ -15,8 +15,8 @@ pub(crate) struct Target {
 /// How long to look.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
-    /// Look again every two seconds, or as often as given, and show what has changed.
-    #[arg(short, long, value_name = "PAUSE", num_args = 0..=1, default_missing_value = "2s", require_equals = true)]
+    /// Refresh every two seconds, or at the given interval.
+    #[arg(short, long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "2s", require_equals = true)]
     pub(crate) watch: Option<String>,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct GetArgs {
 /// What to watch.
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
-    /// Whose work.
+    /// Namespace.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
-    /// How often to look again.
-    #[arg(long, value_name = "PAUSE", default_value = "2s")]
+    /// Refresh interval.
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
     pub(crate) every: String,
-    /// Look once.
+    /// Print once and exit.
     #[arg(long, conflicts_with = "every")]
     pub(crate) once: bool,
 }
@@ -46,22 +46,22 @@ pub(crate) struct TopArgs {
 /// Which executions.
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
-    /// Whose work.
+    /// Namespace.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
-    /// Only in this state: waiting, delayed, active, completed, failed, cancelled or expired.
+    /// Only executions in this state: waiting, delayed, active, completed, failed, cancelled or expired.
     #[arg(long)]
     pub(crate) state: Option<String>,
-    /// Only of this lane.
+    /// Only in this lane.
     #[arg(long)]
     pub(crate) lane: Option<String>,
     /// Only of this kind.
     #[arg(long)]
     pub(crate) kind: Option<String>,
-    /// Only with this label.
+    /// Only with this tag.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) tag: Option<String>,
-    /// Only submitted at this time or later, as in 2030-01-01T09:00:00Z.
+    /// Only submitted at or after this time, for example 2030-01-01T09:00:00Z.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only submitted before this time.
@@ -73,10 +73,10 @@ pub(crate) struct FilterArgs {
 pub(crate) struct LsArgs {
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// How many to show at most.
+    /// Maximum number of executions to show.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    /// Go on where a listing ended.
+    /// Continue a listing from its cursor.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) struct LsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CountArgs {
-    /// Whose work.
+    /// Namespace.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
     #[command(flatten)]
@@ -94,25 +94,25 @@ pub(crate) struct CountArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
-    /// Whose events.
+    /// Namespace of the events.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
-    /// Wait for more instead of ending with the newest one.
+    /// Wait for new events instead of exiting after the newest one.
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only those behind this cursor; from the oldest one on unless given.
+    /// Only events after this cursor; by default from the oldest one.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
-    /// Only of this lane.
+    /// Only in this lane.
     #[arg(long)]
     pub(crate) lane: Option<String>,
-    /// Only of this execution.
+    /// Only events of this execution.
     #[arg(long, value_name = "ID")]
     pub(crate) execution: Option<String>,
-    /// Only events of this name, such as claimed or lease_expired; may be given several times.
+    /// Only events of this type, such as claimed or lease_expired; repeatable.
     #[arg(long, value_name = "NAME")]
     pub(crate) what: Vec<String>,
-    /// Only those that end an execution.
+    /// Only events that end an execution.
     #[arg(long)]
     pub(crate) endings: bool,
 }

@@ -7,11 +7,11 @@ use clap::Args;
 pub(crate) struct CancelArgs {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Why, for whoever looks later.
+    /// Reason, recorded in the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
-    /// How long a running attempt gets to stop by itself, as in 30s or 5m; no time unless given.
-    #[arg(long, value_name = "PAUSE")]
+    /// Time for a running attempt to stop by itself, for example 30s or 5m; none by default.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) grace: Option<String>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct CancelArgs {
 pub(crate) struct ReasonArgs {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Why, for whoever looks later.
+    /// Reason, recorded in the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
 }
@@ -28,10 +28,10 @@ pub(crate) struct ReasonArgs {
 pub(crate) struct RescheduleArgs {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Run it after a pause, as in 10s, 5m, 1h30m or 2d.
-    #[arg(long, value_name = "PAUSE", conflicts_with = "at", allow_hyphen_values = true)]
+    /// Run it after this delay, for example 10s, 5m, 1h30m or 2d.
+    #[arg(long, value_name = "DURATION", conflicts_with = "at", allow_hyphen_values = true)]
     pub(crate) delay: Option<String>,
-    /// Run it at a time, as in 2030-01-01T09:00:00+01:00.
+    /// Run it at this time, for example 2030-01-01T09:00:00+01:00.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct RescheduleArgs {
 pub(crate) struct PriorityArgs {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Higher runs first, 0 to 9000.
+    /// Priority from 0 to 9000; higher runs first.
     pub(crate) priority: u16,
 }
 
@@ -48,10 +48,10 @@ pub(crate) struct PriorityArgs {
 pub(crate) struct TagArgs {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// A label to add or replace; may be given several times.
+    /// Tag to add or replace; repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE", required_unless_present = "remove")]
     pub(crate) set: Vec<String>,
-    /// A label to take away; may be given several times.
+    /// Tag to remove; repeatable.
     #[arg(long = "remove", value_name = "KEY")]
     pub(crate) remove: Vec<String>,
 }
@@ -64,32 +64,32 @@ pub(crate) struct PurgeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BulkArgs {
-    /// What to do with them.
+    /// Action to apply.
     #[arg(value_enum)]
     pub(crate) action: BulkAction,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Do it with everything, when no filter is given.
+    /// Apply it to all executions if no filter is given.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only say how many it would be.
+    /// Only count the matching executions.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Why, for whoever looks later.
+    /// Reason, recorded in the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum BulkAction {
-    /// End those that have not ended.
+    /// Cancel unfinished executions.
     Cancel,
-    /// Run those again that have ended.
+    /// Run finished executions again.
     Replay,
-    /// Make delayed ones ready.
+    /// Make delayed executions ready.
     RunNow,
-    /// Take running ones away from their workers.
+    /// Revoke the leases of running executions.
     Revoke,
-    /// Remove those that have ended.
+    /// Delete finished executions.
     Purge,
 }

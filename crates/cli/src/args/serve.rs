@@ -18,9 +18,9 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Read what `onward serve` would, and show each setting and where it came from; no store is opened.
+    /// Show each setting of `onward serve` and where it comes from, without opening a store.
     Check(ServeArgs),
-    /// Print a file with every setting, each with what it means.
+    /// Print a configuration file with every setting and its meaning.
     Example,
 }
 
@@ -32,33 +32,33 @@ pub(crate) struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Issue a key and print it. It is shown this once and kept nowhere.
+    /// Issue an API key and print it once; it is not stored.
     Create(KeyCreateArgs),
-    /// List keys, revoked ones too.
+    /// List API keys, including revoked ones.
     Ls,
-    /// Make a key good for nothing.
+    /// Revoke an API key.
     Revoke(KeyRevokeArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KeyCreateArgs {
-    /// Who will hold it; the name appears beside what its holder does.
+    /// Name of the holder, recorded with what it does.
     #[arg(long)]
     pub(crate) name: String,
-    /// What it allows: submit, work, operate, read or admin; may be given several times.
+    /// Role: submit, work, operate, read or admin; repeatable.
     #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
     pub(crate) roles: Vec<Role>,
-    /// Where it is good, everywhere unless given; may be given several times.
+    /// Namespace it is valid in, by default all; repeatable.
     #[arg(long = "namespace", value_name = "NAMESPACE")]
     pub(crate) namespaces: Vec<String>,
-    /// For how long it is good, as in 90d; without an end unless given.
-    #[arg(long, value_name = "PAUSE")]
+    /// Lifetime, for example 90d; unlimited by default.
+    #[arg(long, value_name = "DURATION")]
     pub(crate) expires: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KeyRevokeArgs {
-    /// The key's id, as `onward key ls` shows it.
+    /// Id of the key, as shown by `onward key ls`.
     pub(crate) id: String,
 }
 

@@ -4,17 +4,17 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Set right what can be; each repair is made only if nothing that it was judged by has changed.
+    /// Repair what can be repaired; a repair is skipped if the records it is based on change meanwhile.
     #[arg(long)]
     pub(crate) repair: bool,
-    /// The store was restored from a copy: tell readers of events and lanes, and repair.
+    /// The store was restored from a backup: notify event readers and lanes, and repair.
     #[arg(long)]
     pub(crate) after_restore: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell.
+    /// Shell to generate the script for.
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }

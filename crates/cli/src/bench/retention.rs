@@ -22,8 +22,10 @@ const ROUNDS_MAX: usize = 3;
 const EVENTS_KEPT: Span = Span::seconds(16);
 /// How long ago the first of them outlived its retention: they do so almost at once.
 const LIFE: Span = Span::seconds(30);
+/// How long they are kept: so long that no stub has to stay for repeats.
+const KEPT: Span = limits::STUB_LIFE;
 /// How long everything may take to go before the run is given up.
-const PATIENCE_SECONDS: f64 = limits::RETENTION_MIN.0 as f64 / 1_000.0;
+const PATIENCE_SECONDS: f64 = KEPT.0 as f64 / 1_000.0;
 
 pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut report = Report::new("retention", site.url());
@@ -36,7 +38,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         let warm_up = size.callers * WARM_UP;
         let mut plain = EngineSide::start(site.fresh().await?, &lane, size.callers, warm_up).await?;
         let fresh = site.fresh().await?;
-        let seed = Seed { finished: size.expired, waiting: 0, retention: Some(limits::RETENTION_MIN), life: LIFE };
+        let seed = Seed { finished: size.expired, waiting: 0, retention: Some(KEPT), life: LIFE };
         seed::fill(&fresh.store, &seed).await?;
         let (store, begun) = (fresh.store.clone(), SystemClock.now());
         let mut sums = [Tally::default(), plain.run(amount * size.turns).await?];
@@ -81,7 +83,7 @@ async fn gone(store: &dyn Store, before: Millis, side: &mut EngineSide, amount: 
                 continue;
             };
             let created = (id.uuid().as_u128() >> 80) as u64;
-            if created < before.0 - limits::RETENTION_MIN.0 {
+            if created < before.0 - KEPT.0 {
                 return Err(Error::Broken(format!("{} was not removed", row.key)));
             }
         }
