@@ -3,10 +3,10 @@
 use crate::args::{AllArgs, CommonArgs, RunArgs};
 use crate::child::Child;
 use crate::clock::{now, rest};
-use crate::keepsakes::Keepsakes;
 use crate::plan::{self, LEASE, PARTITIONS, Plan, StoreKind};
+use crate::plan_servers::PlanServers;
 use crate::progress::{Progress, last_cursor};
-use crate::site::Site;
+use crate::upgrade_probes::UpgradeProbes;
 use crate::{poison, verdict};
 use onward_checker::Line;
 use onward_engine::clock::Chance;
@@ -109,7 +109,7 @@ pub(crate) struct Run<'a> {
     previous: Option<PathBuf>,
     /// Whether all engine processes are to be of that build.
     back: bool,
-    keepsakes: Option<Keepsakes>,
+    upgrade_probes: Option<UpgradeProbes>,
     progress: Progress,
     started: u64,
     reported: (u64, u64),
@@ -117,7 +117,7 @@ pub(crate) struct Run<'a> {
     runtime: Runtime,
     url: String,
     /// Last, so that it outlives the processes.
-    pub(crate) site: Site,
+    pub(crate) servers: PlanServers,
 }
 
 impl<'a> Run<'a> {
@@ -128,8 +128,8 @@ impl<'a> Run<'a> {
         seed: u64,
         previous: Option<PathBuf>,
     ) -> io::Result<Self> {
-        let site = Site::start(store, plan.settings)?;
-        let url = site.url(plan);
+        let servers = PlanServers::start(store, plan.settings)?;
+        let url = servers.url(plan);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let opened = runtime.block_on(onward::open_store(&url, &onward::ClientOptions::default()));
         let mut run = Self {
@@ -143,14 +143,14 @@ impl<'a> Run<'a> {
             born: 0,
             previous,
             back: false,
-            keepsakes: None,
+            upgrade_probes: None,
             progress: Progress::default(),
             started: now(),
             reported: (now(), 0),
             store: opened.map_err(io::Error::other)?,
             runtime,
             url,
-            site,
+            servers,
         };
         run.tell(&Line::Plan(onward_checker::Plan {
             name: plan.title(store),
@@ -162,11 +162,11 @@ impl<'a> Run<'a> {
         }))?;
         if plan.mixed {
             let asked = now();
-            let keepsakes = run.runtime.block_on(Keepsakes::make(&run.store, &run.url))?;
-            for id in keepsakes.ids() {
+            let upgrade_probes = run.runtime.block_on(UpgradeProbes::make(&run.store, &run.url))?;
+            for id in upgrade_probes.ids() {
                 run.tell(&Line::Submitted { execution: id.to_string(), asked, at: now() })?;
             }
-            run.keepsakes = Some(keepsakes);
+            run.upgrade_probes = Some(upgrade_probes);
         }
         run.start_engines()?;
         run.start_reader()?;
@@ -201,8 +201,8 @@ impl<'a> Run<'a> {
 
     /// How many executions have not ended that the other build leaves alone.
     fn beyond_the_other(&self) -> io::Result<u64> {
-        let keepsakes = self.keepsakes.as_ref();
-        keepsakes.map_or(Ok(0), |keepsakes| self.runtime.block_on(keepsakes.beyond_it(&*self.store)))
+        let upgrade_probes = self.upgrade_probes.as_ref();
+        upgrade_probes.map_or(Ok(0), |upgrade_probes| self.runtime.block_on(upgrade_probes.beyond_it(&*self.store)))
     }
 
     /// How many have not ended that every build can run.
@@ -213,8 +213,8 @@ impl<'a> Run<'a> {
 
     /// What records say no more that was said when they were made.
     fn lost(&self) -> io::Result<Vec<String>> {
-        match &self.keepsakes {
-            Some(keepsakes) => self.runtime.block_on(keepsakes.lost(&*self.store)),
+        match &self.upgrade_probes {
+            Some(upgrade_probes) => self.runtime.block_on(upgrade_probes.lost(&*self.store)),
             None => Ok(Vec::new()),
         }
     }

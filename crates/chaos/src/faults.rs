@@ -36,25 +36,25 @@ impl Run<'_> {
                 self.start_reader()
             }
             Fault::RestartPostgres => {
-                self.timed("Postgres restarted", |run| run.site.postgres()?.restart(Shutdown::Immediate))
+                self.timed("Postgres restarted", |run| run.servers.postgres()?.restart(Shutdown::Immediate))
             }
             Fault::TerminateBackends => self.timed("storm of terminations", |run| {
                 let all = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                            WHERE pid <> pg_backend_pid() AND datname = current_database()";
                 for _ in 0..STORM.0 {
-                    run.site.postgres()?.sql("postgres", all)?;
+                    run.servers.postgres()?.sql("postgres", all)?;
                     rest(STORM.1);
                 }
                 Ok(())
             }),
             Fault::RestartValkey => self.timed("Valkey restarted", |run| {
-                run.site.valkeys().iter_mut().try_for_each(|server| server.stop().and_then(|()| server.run()))
+                run.servers.valkeys().iter_mut().try_for_each(|server| server.stop().and_then(|()| server.run()))
             }),
             Fault::KillValkey => self.timed("Valkey killed", |run| {
-                run.site.valkeys().iter_mut().try_for_each(|server| server.kill().and_then(|()| server.run()))
+                run.servers.valkeys().iter_mut().try_for_each(|server| server.kill().and_then(|()| server.run()))
             }),
             Fault::FlushScripts => self.timed("scripts flushed", |run| {
-                run.site.valkeys().iter().try_for_each(|server| server.ask(&["SCRIPT", "FLUSH"]).map(|_| ()))
+                run.servers.valkeys().iter().try_for_each(|server| server.ask(&["SCRIPT", "FLUSH"]).map(|_| ()))
             }),
             Fault::FailOver => self.fail_over(),
             Fault::KillPrimary => self.kill_primary(),
@@ -108,12 +108,12 @@ impl Run<'_> {
 
     /// A replica takes over in good order.
     fn fail_over(&mut self) -> io::Result<()> {
-        let primaries = self.site.cluster()?.primaries();
-        let all = self.site.cluster()?.servers.len();
+        let primaries = self.servers.cluster()?.primaries();
+        let all = self.servers.cluster()?.servers.len();
         let replicas: Vec<usize> = (0..all).filter(|at| !primaries.contains(at)).collect();
         let replica = replicas[self.draw(replicas.len())];
         self.timed("replica took over", |run| {
-            let cluster = run.site.cluster()?;
+            let cluster = run.servers.cluster()?;
             cluster.fail_over(replica)?;
             cluster.settle()
         })
@@ -121,12 +121,12 @@ impl Run<'_> {
 
     /// A primary dies; it comes back as a replica as soon as another server serves its slots.
     fn kill_primary(&mut self) -> io::Result<()> {
-        let primaries = self.site.cluster()?.primaries();
+        let primaries = self.servers.cluster()?.primaries();
         let primary = primaries[self.draw(primaries.len())];
         let at = now();
-        self.site.cluster()?.servers[primary].kill()?;
+        self.servers.cluster()?.servers[primary].kill()?;
         self.tell_fault("primary killed", None, at, true)?;
-        let cluster = self.site.cluster()?;
+        let cluster = self.servers.cluster()?;
         cluster.take_over(primary)?;
         cluster.revive(primary)
     }

@@ -7,14 +7,14 @@ mod driver;
 mod engine;
 mod faketime;
 mod faults;
-mod keepsakes;
-mod look;
+mod final_state;
 mod output;
 mod plan;
+mod plan_servers;
 mod poison;
 mod progress;
 mod reader;
-mod site;
+mod upgrade_probes;
 mod verdict;
 mod work;
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         }
         Command::Engine(args) => child::run(engine::run(args)),
         Command::Reader(args) => child::run(reader::run(args)),
-        Command::Look(args) => child::run(look::run(args)),
+        Command::Look(args) => child::run(final_state::run(args)),
     };
     match ended {
         Ok(held) => ExitCode::from(u8::from(!held)),

@@ -4,7 +4,7 @@ use crate::call::{Answer, Ask, Call, Ending};
 use crate::calls::Calls;
 use crate::local::Local;
 use crate::options::span;
-use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, patience, remote};
+use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, read_retries, remote};
 use onward_core::record::LaneState;
 use onward_core::{ExecutionId, Lane, LaneChange, Millis, Namespace, Payload, Policy, Span, Submitted};
 use onward_engine::clock::{Chance, Clock};
@@ -25,29 +25,31 @@ pub struct Client {
     inner: Arc<Inner>,
     calls: Calls,
     namespace: Namespace,
-    /// How long a look waits for a store that is away; a server's client is patient in its own way.
-    patience: Span,
+    /// How long a read is retried while the store is unavailable; zero for a remote client, which retries requests itself.
+    read_timeout: Span,
 }
 
 #[derive(Debug)]
 struct Inner {
-    place: Place,
+    backend: Backend,
     clock: Arc<dyn Clock>,
     chance: Arc<Chance>,
 }
 
-/// Where calls are carried out.
+/// What carries calls out.
 #[derive(Debug)]
-enum Place {
-    Here(Engine),
-    There(remote::Connection),
+enum Backend {
+    /// An engine in this process.
+    Embedded(Engine),
+    /// A server.
+    Remote(remote::Connection),
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        match &self.place {
-            Place::Here(engine) => engine.abort(),
-            Place::There(connection) => connection.close(),
+        match &self.backend {
+            Backend::Embedded(engine) => engine.abort(),
+            Backend::Remote(connection) => connection.close(),
         }
     }
 }
@@ -81,18 +83,18 @@ impl Client {
     /// When the store cannot be read.
     pub async fn on_store(store: Arc<dyn Store>, options: ClientOptions) -> Result<Self> {
         let engine = Engine::start(store, options.engine()).await?;
-        let patience = span(options.call_timeout);
+        let read_timeout = span(options.call_timeout);
         let ClientOptions { clock, chance, namespace, .. } = options;
         let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
-        let inner = Inner { place: Place::Here(engine), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace, patience })
+        let inner = Inner { backend: Backend::Embedded(engine), clock, chance };
+        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace, read_timeout })
     }
 
     fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {
         let (connection, calls) = remote::connect(url, &options)?;
         let ClientOptions { clock, chance, namespace, .. } = options;
-        let inner = Inner { place: Place::There(connection), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls, namespace, patience: Span(0) })
+        let inner = Inner { backend: Backend::Remote(connection), clock, chance };
+        Ok(Self { inner: Arc::new(inner), calls, namespace, read_timeout: Span(0) })
     }
 
     /// The same client with something before every call, be it its own or one of its workers: a layer of tower, or one of
@@ -128,14 +130,14 @@ impl Client {
         #[cfg(feature = "otel")]
         let ask = crate::otel::taken_along(ask);
         let call = Call { namespace: self.namespace.clone(), ask };
-        patience::ask(&self.calls, call, self.patience, &*self.inner.clock, &self.inner.chance).await
+        read_retries::ask(&self.calls, call, self.read_timeout, &*self.inner.clock, &self.inner.chance).await
     }
 
-    /// The same client, whose looks fail at once while the store is away: for one that others ask, who repeat what failed
-    /// for a moment by themselves.
+    /// The same client, whose reads fail at once while the store is unavailable: for a server, whose callers retry by
+    /// themselves.
     #[must_use]
-    pub fn impatient(self) -> Self {
-        Self { patience: Span(0), ..self }
+    pub fn without_read_retries(self) -> Self {
+        Self { read_timeout: Span(0), ..self }
     }
 
     /// The same client for another namespace.
@@ -161,9 +163,9 @@ impl Client {
     /// The store's time, as far as this process knows it; leases and deadlines are judged by it.
     #[must_use]
     pub fn store_time(&self) -> Millis {
-        match &self.inner.place {
-            Place::Here(engine) => engine.now(),
-            Place::There(connection) => connection.now(),
+        match &self.inner.backend {
+            Backend::Embedded(engine) => engine.now(),
+            Backend::Remote(connection) => connection.now(),
         }
     }
 
@@ -345,9 +347,9 @@ impl Client {
     /// The engine inside, for what this client does not offer; nothing when it speaks to a server.
     #[must_use]
     pub fn engine(&self) -> Option<&Engine> {
-        match &self.inner.place {
-            Place::Here(engine) => Some(engine),
-            Place::There(_) => None,
+        match &self.inner.backend {
+            Backend::Embedded(engine) => Some(engine),
+            Backend::Remote(_) => None,
         }
     }
 
@@ -356,12 +358,12 @@ impl Client {
     /// # Errors
     /// When the store did not close cleanly; what was acknowledged is safe nevertheless.
     pub async fn shutdown(&self) -> Result<()> {
-        match &self.inner.place {
-            Place::Here(engine) => {
+        match &self.inner.backend {
+            Backend::Embedded(engine) => {
                 engine.shutdown().await;
                 Ok(engine.store().close().await?)
             }
-            Place::There(connection) => {
+            Backend::Remote(connection) => {
                 connection.shutdown().await;
                 Ok(())
             }

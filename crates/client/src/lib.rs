@@ -106,7 +106,7 @@ mod options;
 #[cfg(feature = "otel")]
 pub mod otel;
 #[cfg(feature = "embedded")]
-mod patience;
+mod read_retries;
 #[cfg(all(feature = "embedded", feature = "remote"))]
 mod remote;
 #[cfg(all(feature = "embedded", not(feature = "remote")))]

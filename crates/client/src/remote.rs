@@ -1,16 +1,16 @@
 //! Calls to a server over HTTP.
 
 mod claims;
+mod decode;
 mod encode;
 mod exchange;
 mod gather;
-mod handed;
-mod pace;
-mod read;
+mod minimum_wait;
 mod reports;
 mod service;
 mod submits;
 mod time;
+mod undelivered;
 
 use crate::calls::Calls;
 use crate::{ClientOptions, Result, ServerUrl};

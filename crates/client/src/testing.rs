@@ -124,13 +124,13 @@ impl TestKit {
     /// # Errors
     /// A wrong argument of the worker, or work that never ends.
     pub async fn run_until_idle(&self, worker: &Worker) -> Result<usize> {
-        let shared = worker.clone().shared()?.without_refill();
+        let state = worker.clone().into_state()?.without_refill();
         for attempts in 0..ROUNDS_MAX {
             self.settle().await?;
             let mut claimed: Vec<Claimed> =
-                self.client.ask(Ask::Claim { wants: shared.wants(1), wait: Span(0) }).await?;
+                self.client.ask(Ask::Claim { wants: state.wants(1), wait: Span(0) }).await?;
             let Some(claimed) = claimed.pop() else { return Ok(attempts) };
-            run_one(&shared, Taken::new(&shared, claimed)).await;
+            run_one(&state, Taken::new(&state, claimed)).await;
         }
         Err(Error::Internal(format!("there was still work after {ROUNDS_MAX} attempts")).into())
     }

@@ -18,12 +18,12 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use attempt::{Taken, run_one};
 pub(crate) use leases::Sign;
-pub(crate) use running::{Shared, Stage};
+pub(crate) use running::{Stage, WorkerState};
 
 /// Executions that a worker runs at the same time unless it is told otherwise.
 const CONCURRENCY_DEFAULT: usize = 16;
@@ -175,7 +175,7 @@ impl Worker {
     /// A wrong argument of the worker, or a failure of the store that does not pass.
     pub async fn run_until(self, signal: impl Future<Output = ()>) -> Result<()> {
         let grace = self.grace;
-        Running::new(self.shared()?, grace).run(signal).await
+        Running::new(self.into_state()?, grace).run(signal).await
     }
 
     /// Starts running in the background.
@@ -183,16 +183,11 @@ impl Worker {
     /// # Errors
     /// A wrong argument of the worker.
     pub fn start(self) -> Result<WorkerHandle> {
-        let (stop, mut stopped) = watch::channel(false);
+        let stop = CancellationToken::new();
+        let signal = stop.clone().cancelled_owned();
         let grace = self.grace;
-        let running = Running::new(self.shared()?, grace);
+        let running = Running::new(self.into_state()?, grace);
         let task = tokio::spawn(async move {
-            let signal = async {
-                if stopped.wait_for(|stopped| *stopped).await.is_err() {
-                    // The handle is gone, so nobody will ever ask.
-                    std::future::pending::<()>().await;
-                }
-            };
             let end = running.run(signal).await;
             if let Err(error) = &end {
                 tracing::error!(%error, "a worker has ended by itself");
@@ -202,8 +197,8 @@ impl Worker {
         Ok(WorkerHandle { stop, task })
     }
 
-    /// Checks the arguments and makes what the parts of a running worker share.
-    pub(crate) fn shared(self) -> Result<Shared> {
+    /// Checks the arguments and makes the state of a running worker.
+    pub(crate) fn into_state(self) -> Result<WorkerState> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
@@ -231,7 +226,7 @@ impl Worker {
             lease: self.lease,
             max: self.concurrency,
         };
-        Ok(Shared::new(self.client, self.handlers, wants))
+        Ok(WorkerState::new(self.client, self.handlers, wants))
     }
 
     fn register(self, kind: &str, handler: Handler) -> Self {
@@ -258,7 +253,7 @@ impl Worker {
 /// A worker that runs in the background. Dropping the handle leaves it running until the client is shut down.
 #[derive(Debug)]
 pub struct WorkerHandle {
-    stop: watch::Sender<bool>,
+    stop: CancellationToken,
     task: JoinHandle<Result<()>>,
 }
 
@@ -268,7 +263,7 @@ impl WorkerHandle {
     /// # Errors
     /// What ended the worker before, if it had ended already.
     pub async fn drain(self) -> Result<()> {
-        self.stop.send_replace(true);
+        self.stop.cancel();
         self.ended().await
     }
 

@@ -3,7 +3,7 @@
 //! Commits keep records together, so a contradiction is damage from outside. Judging changes nothing; whoever carries out
 //! a [`Fix`] must do it on the condition that nothing that was judged has changed.
 
-use crate::record::{ClassSeen, Execution, Format, Held, Outbox, Record, State, UniqueRecord};
+use crate::record::{ClassSeen, Execution, Format, Outbox, Record, State, StoredPayload, UniqueRecord};
 use crate::{ExecutionId, Key, Millis, PayloadSlot};
 use std::fmt;
 
@@ -221,6 +221,6 @@ fn parts(execution: &Execution) -> Vec<Key> {
     let attempts = (0..execution.attempts.saturating_sub(1)).map(|index| Key::Attempt(id, index));
     let pages = (0..execution.pages).map(|page| Key::History(id, page));
     let payloads = [(Some(&execution.input), PayloadSlot::Input), (execution.result.as_ref(), PayloadSlot::Result)];
-    let payloads = payloads.into_iter().filter(|(held, _)| matches!(held, Some(Held::Beside { .. })));
+    let payloads = payloads.into_iter().filter(|(stored, _)| matches!(stored, Some(StoredPayload::Beside { .. })));
     attempts.chain(pages).chain(payloads.map(|(_, slot)| Key::Payload(id, slot))).collect()
 }

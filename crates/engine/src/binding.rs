@@ -1,18 +1,18 @@
-//! Records to store rows and back: the only file that knows both sides.
+//! Converts records to store rows and back: the only file that knows both sides.
 
 use onward_core::record::Record;
 use onward_core::{Event, Key, Millis, PartitionId, Window, codec, index};
 use onward_store as store;
 use std::sync::Arc;
 
-/// A record as the engine holds it: what the store has, decoded.
+/// A decoded record with the version under which the store has it.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// The commit that wrote it; `None` when there is no record.
     pub(crate) version: Option<store::Version>,
-    /// The record; `None` when there is none.
+    /// The decoded record; `None` when there is none.
     pub(crate) record: Option<Arc<Record>>,
-    /// About how much memory it takes.
+    /// Approximate size in memory, in bytes.
     pub(crate) bytes: usize,
 }
 

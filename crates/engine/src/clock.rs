@@ -1,36 +1,37 @@
-//! The only place that knows what time it is, and where chance comes from.
+//! Time and randomness: the only file that reads the system clock or the system's random source.
 
 use futures_util::future::BoxFuture;
 use onward_core::{Millis, Span};
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
-/// A clock that can be asked and slept on. Injected everywhere, so that tests and simulations hold the time.
+/// A clock to read and to sleep on. It is injected everywhere, so that tests and simulations control the time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The time.
+    /// The local time.
     fn now(&self) -> Millis;
 
-    /// Sleeps for a span; how long that is does not depend on what [`Clock::now`] says meanwhile.
+    /// Sleeps for `span`; how long that is does not depend on what [`Clock::now`] returns meanwhile.
     fn sleep(&self, span: Span) -> BoxFuture<'static, ()>;
 
-    /// Rests before something is tried again that a store or another process kept from happening. They take their own time,
-    /// so that a clock which a test holds must not hold this up for ever.
+    /// Pauses before a retry of something that a store or another process prevented. Both run in real time, so a clock
+    /// that a test holds must not block this for ever.
     fn rest(&self, span: Span) -> BoxFuture<'static, ()> {
         self.sleep(span)
     }
 }
 
-/// The machine's clock: the time of day when it was first asked, and from then on what has passed since. Setting the
-/// machine's time therefore moves no deadline of a call; by how much it differs from the store's time, every commit tells.
+/// The machine's clock: the time of day at the first read, plus the time elapsed since. Setting the machine's time
+/// therefore moves no deadline of a call; every commit shows how far this clock differs from the store's time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
-/// The time of day, and the moment at which it was that.
+/// The time of day at the first read, and the instant of that read.
 static STARTED: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
     #[allow(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
     let (time, moment) = (SystemTime::now(), Instant::now());
@@ -49,20 +50,20 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when it is told to, for tests.
+/// A clock for tests that moves only when it is advanced.
 #[derive(Debug, Clone)]
 pub struct TestClock {
     now: watch::Sender<Millis>,
 }
 
 impl TestClock {
-    /// A clock that stands at a time.
+    /// Creates a clock that stands still at `now`.
     #[must_use]
     pub fn at(now: Millis) -> Self {
         Self { now: watch::Sender::new(now) }
     }
 
-    /// Moves the time forward and wakes whoever slept until then.
+    /// Moves the time forward and wakes the sleepers that are due.
     pub fn advance(&self, span: Span) {
         self.now.send_modify(|now| *now = *now + span);
     }
@@ -91,18 +92,18 @@ impl Clock for TestClock {
     }
 }
 
-/// Where ids, seeds and jitter come from.
+/// The source of ids, seeds and jitter.
 #[derive(Debug)]
 pub struct Chance(Mutex<StdRng>);
 
 impl Chance {
-    /// Chance that nobody can foresee.
+    /// An unpredictable source, seeded by the operating system.
     #[must_use]
     pub fn from_os() -> Self {
         Self(Mutex::new(StdRng::from_os_rng()))
     }
 
-    /// Chance that repeats with its seed.
+    /// A reproducible source: the same seed gives the same numbers.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self(Mutex::new(StdRng::seed_from_u64(seed)))
@@ -110,23 +111,23 @@ impl Chance {
 
     /// 64 random bits.
     pub fn word(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
+        self.0.lock().next_u64()
     }
 
     /// 128 random bits.
     pub fn id(&self) -> u128 {
-        let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rng = self.0.lock();
         (u128::from(rng.next_u64()) << 64) | u128::from(rng.next_u64())
     }
 
-    /// A span between half and the whole of the given one, so that a crowd spreads out.
+    /// A random span between half of `span` and all of it, so that many callers spread out.
     pub fn jittered(&self, span: Span) -> Span {
         let half = span.0 / 2;
         Span(half + self.word() % (span.0 - half + 1))
     }
 }
 
-/// The store's time, as far as this process knows it: the local clock plus an offset that every commit corrects.
+/// Estimate of the store's time: the local clock plus an offset that every commit corrects.
 #[derive(Debug)]
 pub(crate) struct StoreTime {
     clock: Arc<dyn Clock>,
@@ -145,26 +146,26 @@ impl StoreTime {
         Millis(estimate.max(self.newest.load(Ordering::Relaxed)))
     }
 
-    /// The local time at which a call to the store begins.
+    /// The local time, to be taken when a call to the store begins.
     pub(crate) fn local(&self) -> Millis {
         self.clock.now()
     }
 
-    /// The store has just refused a batch because of the time, so its time counts more than any estimate.
+    /// Adopts the time of a store that has just refused a batch because of it: it counts more than any estimate.
     pub(crate) fn correct(&self, shown: Millis) {
         self.offset.store(shown.0 as i64 - self.clock.now().0 as i64, Ordering::Relaxed);
         self.newest.store(shown.0, Ordering::Relaxed);
     }
 
-    /// A call that began at local time `sent` and has just ended showed the store's time. The offset moves only when
-    /// it cannot be right: the store answered somewhere between the two, and the time on the way is not known.
+    /// Learns from a call that began at local time `sent` and has just returned the store's time. The offset moves only
+    /// when it cannot be right: the store read its clock at an unknown moment between the two.
     pub(crate) fn observe(&self, sent: Millis, shown: Millis) {
         let received = self.clock.now();
         let offset = self.offset.load(Ordering::Relaxed);
         let (low, high) = (sent.0.saturating_add_signed(offset), received.0.saturating_add_signed(offset));
         if shown.0 < low {
             self.offset.store(shown.0 as i64 - sent.0 as i64, Ordering::Relaxed);
-            // The estimate ran ahead, so what it showed must not hold the time back.
+            // The estimate ran ahead, so `newest` must not hold the time back.
             self.newest.store(shown.0, Ordering::Relaxed);
         } else if shown.0 > high {
             self.offset.store(shown.0 as i64 - received.0 as i64, Ordering::Relaxed);

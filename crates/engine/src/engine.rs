@@ -1,11 +1,18 @@
-//! The engine as its users see it: start, submit, claim, look, stop.
+//! The public engine handle: start, submit, claim, query, shut down.
 
-use crate::focus::Focus;
+use crate::api::query;
+use crate::events::subscription;
+use crate::members::heartbeat;
+use crate::members::roster::Homes;
+use crate::members::wakes;
 use crate::partition::Partition;
-use crate::roster::Homes;
-use crate::shared::{Shared, Way};
+use crate::shared::{PartitionHandle, Shared};
+use crate::timers::due;
+use crate::timers::housekeeping;
+use crate::work::claims;
+use crate::work::placement::Placement;
+use crate::work::remote;
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
-use crate::{claims, clockwork, far, feed, housekeeping, members, query, wakes};
 use onward_core::record::Execution;
 use onward_core::{
     Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
@@ -15,21 +22,21 @@ use onward_store::{Home, Store};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// A running engine; clones share it. When the last one is dropped, everything accepted is still answered, in the
-/// background; [`Engine::shutdown`] waits for it.
+/// A running engine; clones share it. When the last clone is dropped, accepted calls are still answered in the
+/// background; [`Engine::shutdown`] waits for that.
 #[derive(Debug, Clone)]
 pub struct Engine {
     pub(crate) shared: Arc<Shared>,
     _last: Arc<StopWhenDropped>,
 }
 
-/// Stops the engine's tasks when nobody can call it any more.
+/// Stops the engine's tasks when the last handle is dropped.
 #[derive(Debug)]
 struct StopWhenDropped(Arc<Shared>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
-        self.0.stopping.send_replace(true);
+        self.0.stopping.cancel();
         self.0.board.close();
     }
 }
@@ -41,27 +48,27 @@ impl Engine {
     /// When the store cannot be read.
     pub async fn start(store: Arc<dyn Store>, options: Options) -> Result<Self, Error> {
         let partitions = store.meta().partitions;
-        let focus = Focus::new(options.chance.word());
-        let mut ways = Vec::new();
+        let placement = Placement::new(options.chance.word());
+        let mut handles = Vec::new();
         let mut inboxes = Vec::new();
         for _ in 0..partitions {
             let (sender, inbox) = mpsc::unbounded_channel();
-            let gauge = focus.gauge();
+            let gauge = placement.gauge();
             inboxes.push((inbox, gauge.clone()));
-            ways.push(Way { sender, gauge });
+            handles.push(PartitionHandle { sender, gauge });
         }
-        let shared = Arc::new(Shared::new(store, options, focus, ways));
+        let shared = Arc::new(Shared::new(store, options, placement, handles));
         claims::load_classes(&shared).await?;
         for (id, (inbox, gauge)) in (0..).map(PartitionId).zip(inboxes) {
             shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, gauge).run());
         }
-        supervise(&shared, "members", members::run);
-        supervise(&shared, "clockwork", clockwork::run);
-        supervise(&shared, "sweep", clockwork::sweep);
+        supervise(&shared, "members", heartbeat::run);
+        supervise(&shared, "due", due::run);
+        supervise(&shared, "sweep", due::sweep);
         supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);
-        supervise(&shared, "far", far::run);
-        supervise(&shared, "feed", feed::trim);
+        supervise(&shared, "remote work", remote::run);
+        supervise(&shared, "feed", subscription::trim);
         Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })
     }
 
@@ -78,7 +85,7 @@ impl Engine {
         SubmitIds::draw(new, &shared.chance, now, shared.partitions, place)
     }
 
-    /// Accepts an execution; when this answers, it is durable.
+    /// Submits an execution; it is durable once this returns.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
@@ -87,7 +94,7 @@ impl Engine {
         self.submit_with(ids, new).await
     }
 
-    /// Accepts an execution under ids drawn before, so that the call can be repeated.
+    /// Submits an execution under ids drawn before, so that the call can be retried.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
@@ -95,10 +102,10 @@ impl Engine {
         submitted(self.call(ids.execution.partition(), new.submit(ids)).await?)
     }
 
-    /// Accepts many executions, each on its own; the answers come in the same order.
+    /// Submits many executions, each independently; the results come in the same order.
     ///
     /// # Errors
-    /// Refuses more than 1,000 at once.
+    /// More than 1,000 executions in one call are refused.
     pub async fn submit_many(&self, many: Vec<NewExecution>) -> Result<Vec<Result<Submitted, Error>>, Error> {
         let max = limits::CALL_ITEMS_MAX;
         if many.len() > max {
@@ -114,21 +121,21 @@ impl Engine {
         Ok(answers.into_iter().map(|answer| answer.and_then(submitted)).collect())
     }
 
-    /// Takes up to `wants.max` executions under leases; with nothing ready it waits up to `wait` for the first.
+    /// Claims up to `wants.max` executions under leases; if nothing is ready, waits up to `wait` for the first.
     ///
     /// # Errors
-    /// A refusal, or a failure of the store. No work is not an error: the answer is empty.
+    /// A refusal, or a failure of the store. No ready work is not an error: the result is empty.
     pub async fn claim(&self, wants: &Wants, wait: Span) -> Result<Vec<Claimed>, Error> {
         claims::claim(&self.shared, wants, wait).await
     }
 
-    /// Draws an id for a call that ends an attempt.
+    /// Draws an id for a call that ends an attempt; a retry of the call carries the same id.
     #[must_use]
     pub fn command_id(&self) -> CommandId {
         CommandId(self.shared.chance.id())
     }
 
-    /// One execution as it is stored; nothing when there is none.
+    /// Reads one execution; `None` if it does not exist.
     ///
     /// # Errors
     /// A failure of the store.
@@ -136,7 +143,7 @@ impl Engine {
         query::get(&self.shared, id).await
     }
 
-    /// The input or the result of an execution, whether it is held in place or beside.
+    /// Reads the input or the result of an execution, whether it is stored inline or in its own record.
     ///
     /// # Errors
     /// A failure of the store.
@@ -144,7 +151,7 @@ impl Engine {
         query::payload(&self.shared, execution, slot).await
     }
 
-    /// Executions of a namespace, newest first.
+    /// Lists the executions of a namespace, newest first.
     ///
     /// # Errors
     /// A failure of the store.
@@ -152,7 +159,7 @@ impl Engine {
         query::list(&self.shared, namespace, after, limit).await
     }
 
-    /// What the engine has done since it started.
+    /// Counters of what the engine has done since it started.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
         self.shared.metrics.snapshot()
@@ -165,35 +172,35 @@ impl Engine {
         (0..self.shared.partitions).map(PartitionId).filter(|partition| homes.contains(*partition)).collect()
     }
 
-    /// Whether no other process runs on the store, where processes know of each other.
+    /// Whether this is the only process on the store; `false` where processes do not know of each other.
     pub(crate) fn is_only_member(&self) -> bool {
         let by_membership = *self.shared.store.home().borrow() == Home::ByMembership;
         by_membership && self.shared.homes() == Homes::Everywhere
     }
 
-    /// The store it runs on.
+    /// The store that the engine runs on.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.shared.store
     }
 
-    /// The store's time, as far as this process knows it.
+    /// The store's time, as estimated by this process.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.shared.time.now()
     }
 
-    /// Turns new calls away, answers everything that was accepted, ends the background jobs. The store stays open.
-    /// Whoever calls this a second time waits for the same end.
+    /// Refuses new calls, answers the accepted ones and ends the background jobs. The store stays open. A second call
+    /// waits for the same shutdown.
     pub async fn shutdown(&self) {
-        self.shared.stopping.send_replace(true);
+        self.shared.stopping.cancel();
         self.shared.board.close();
         self.shared.jobs.join().await;
     }
 
-    /// Ends everything where it stands, as a crash would.
+    /// Ends all tasks at once, as a crash would.
     pub fn abort(&self) {
-        self.shared.stopping.send_replace(true);
+        self.shared.stopping.cancel();
         self.shared.board.close();
         self.shared.jobs.abort();
     }

@@ -1,29 +1,29 @@
-//! What a call to the engine can end with instead of its answer.
+//! The error type of engine calls, with a stable code, a hint and whether a retry may help.
 
 use onward_core::{Rejection, Span};
 use onward_store::ErrorKind;
 
-/// A call that was refused or could not be carried out.
+/// Why a call was refused or could not be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The rules refuse it.
+    /// The rules refused the call.
     #[error(transparent)]
     Refused(#[from] Rejection),
-    /// The store could not do it until the call's deadline.
+    /// The store failed; an unavailable store is retried until the call's deadline first.
     #[error("{message}")]
     Store {
-        /// What went wrong.
+        /// Kind of failure.
         kind: ErrorKind,
-        /// In words.
+        /// Description of the failure.
         message: String,
     },
-    /// Too many calls wait for the same partition.
+    /// The queue of the call's partition is full.
     #[error("too much work is waiting; try again in {retry_after}")]
     Overloaded {
-        /// When to try again.
+        /// Pause before the next try.
         retry_after: Span,
     },
-    /// Others changed the same records until the call's deadline.
+    /// Other commits kept changing the same records until the call's deadline.
     #[error("others kept changing the same records until the deadline")]
     Contended,
     /// The engine is stopping.
@@ -35,7 +35,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The stable code.
+    /// Stable, machine-readable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Error {
         }
     }
 
-    /// What the caller can do.
+    /// What the caller can do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

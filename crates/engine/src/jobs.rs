@@ -1,35 +1,32 @@
-//! Background jobs: started once, started again after a panic, stopped with the engine.
+//! Background jobs: started once, restarted after a panic, stopped with the engine.
 
 use crate::clock::Clock;
-use onward_core::Span;
-use std::future::{Future, poll_fn};
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::task::JoinSet;
-
 use futures_util::FutureExt;
+use onward_core::Span;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-/// The first pause before a job that panicked is started again; it doubles up to the longest.
+/// Pause before the first restart of a job that panicked; it doubles up to `PAUSE_MAX`.
 const PAUSE_FIRST: Span = Span(100);
 const PAUSE_MAX: Span = Span::seconds(30);
 
-/// Every task of one engine, so that none outlives it.
+/// Tracks every task of one engine, so that none outlives it.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
-    tasks: Mutex<JoinSet<()>>,
-    /// Held by whoever waits for the ends, since a set of tasks tells only one.
-    joining: tokio::sync::Mutex<()>,
+    tasks: TaskTracker,
+    aborted: CancellationToken,
 }
 
 impl Jobs {
-    /// Runs a task with the engine.
+    /// Spawns a task that [`Self::abort`] drops and [`Self::join`] waits for.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut set = self.lock();
-        while set.try_join_next().is_some() {}
-        set.spawn(task);
+        let aborted = self.aborted.clone();
+        self.tasks.spawn(async move { aborted.run_until_cancelled(task).await });
     }
 
-    /// Runs a job until it returns; a panic is counted, logged and followed by a fresh start.
+    /// Runs a job until it returns; a panic is counted, logged and followed by a restart.
     pub(crate) fn supervise<F>(
         &self,
         name: &'static str,
@@ -43,26 +40,22 @@ impl Jobs {
             let mut pause = PAUSE_FIRST;
             while AssertUnwindSafe(job()).catch_unwind().await.is_err() {
                 on_restart();
-                tracing::error!(job = name, pause = %pause, "a background job panicked and is started again");
+                tracing::error!(job = name, pause = %pause, "a background job panicked and is restarted");
                 clock.sleep(pause).await;
                 pause = Span((pause.0 * 2).min(PAUSE_MAX.0));
             }
         });
     }
 
-    /// Ends every task where it stands.
+    /// Drops every task at its next await point.
     pub(crate) fn abort(&self) {
-        self.lock().abort_all();
+        self.aborted.cancel();
     }
 
-    /// Waits until every task has ended. The tasks stay where they are: whoever stops waiting ends none of them.
+    /// Waits until every task has ended. Dropping this future ends none of them.
     pub(crate) async fn join(&self) {
-        let _turn = self.joining.lock().await;
-        while poll_fn(|context| self.lock().poll_join_next(context)).await.is_some() {}
-    }
-
-    fn lock(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }
 

@@ -1,13 +1,13 @@
-//! A map that can be asked and not walked through, so that nothing depends on the order of its hasher.
+//! A map that can be queried but not iterated, so that nothing depends on the order of its hasher.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 
-/// Values by their keys.
+/// A hash map without iteration.
 ///
-/// Callers choose some of the keys. The hasher is quick rather than safe from somebody who wants keys to collide; it has a seed
-/// of its own in every process, and whatever is kept here is bounded.
+/// Callers choose some of the keys. The hasher is fast rather than safe from deliberate collisions; each process seeds
+/// it differently, and the maps are bounded.
 pub(crate) struct Lookup<K, V>(HashMap<K, V, foldhash::fast::RandomState>);
 
 impl<K, V> fmt::Debug for Lookup<K, V> {
@@ -31,7 +31,7 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         self.0.get(key)
     }
 
-    /// Puts a value in its place; the answer is what was there before.
+    /// Inserts a value and returns the previous one.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.0.insert(key, value)
     }
@@ -44,7 +44,7 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         self.0.remove_entry(key)
     }
 
-    /// Forgets everything and keeps the room for as much.
+    /// Removes all entries and keeps the capacity.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

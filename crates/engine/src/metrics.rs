@@ -1,4 +1,4 @@
-//! What the engine has done since it started, as counters that only grow.
+//! Counters of what the engine has done since it started; they only grow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ macro_rules! counters {
         #[derive(Debug, Default)]
         pub(crate) struct Metrics { $(pub(crate) $name: Counter,)* }
 
-        /// What the engine has done since it started.
+        /// The values of all counters at one moment.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct MetricsSnapshot { $($(#[$doc])* pub $name: u64,)* }
 
@@ -19,7 +19,7 @@ macro_rules! counters {
         }
 
         impl MetricsSnapshot {
-            /// Every counter with its name.
+            /// Returns every counter with its name.
             #[must_use]
             pub fn all(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name),)*]
@@ -37,29 +37,29 @@ counters! {
     conflicts,
     /// Batches refused because the store's clock was outside their window.
     outside,
-    /// Commits whose outcome was not known at first.
+    /// Commits whose outcome was unknown at first.
     unknown_outcomes,
     /// Ready work given to a parked worker in the commit that made it ready.
     hand_offs,
-    /// Leases given back because nobody received them.
+    /// Leases given back because no worker received them.
     returned,
-    /// Calls refused because too many were waiting.
+    /// Calls refused because their partition's queue was full.
     overloaded,
-    /// Leases that ran out and whose executions were made ready or failed.
+    /// Leases that expired; their executions became ready or failed.
     lease_expiry,
-    /// Delayed and retried executions whose time came.
+    /// Delayed and retried executions that became due.
     delayed_promoter,
-    /// Attempts that ran for too long.
+    /// Attempts that exceeded their timeout.
     attempt_timeout,
     /// Executions whose deadline passed.
     execution_deadline,
-    /// Running executions that were asked to stop and did not in time.
+    /// Running executions that did not stop within their grace period.
     stop_grace,
-    /// Steps in which ended executions were removed after their retention.
+    /// Steps that removed ended executions after their retention.
     retention_trimmer,
-    /// Steps in which old events were removed.
+    /// Steps that removed old events.
     events_trimmed,
-    /// Idempotency keys forgotten.
+    /// Expired idempotency keys that were removed.
     idempotency_expiry,
     /// Records of freed unique keys that were removed.
     unique_expiry,
@@ -67,17 +67,17 @@ counters! {
     due_errors,
     /// Messages delivered.
     messages_delivered,
-    /// Messages set aside.
+    /// Messages set aside as undeliverable.
     messages_dead,
     /// Rules that panicked.
     rule_panics,
-    /// Background jobs that were started again after a panic.
+    /// Background jobs restarted after a panic.
     job_restarts,
-    /// Sweeps that looked at the store.
+    /// Sweeps of the store for lost hints.
     sweeps,
 }
 
-/// A number that only grows.
+/// A counter that only grows.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

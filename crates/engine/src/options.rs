@@ -1,4 +1,4 @@
-//! How an engine is set up.
+//! Options of an engine, and the scope of its background work.
 
 use crate::clock::{Chance, Clock, SystemClock};
 use onward_core::record::{Execution, Member};
@@ -8,26 +8,26 @@ use std::sync::Arc;
 /// The rules an engine runs. There is one set; a simulation swaps it to prove that it would notice a broken one.
 pub type Rules = fn(&mut View<'_>, &Command, Millis) -> Result<Reply, Stop>;
 
-/// How an engine is set up; the default is right for a program that embeds one.
+/// Options of an engine; the defaults suit a program that embeds one.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The time.
+    /// Source of the local time.
     pub clock: Arc<dyn Clock>,
-    /// Where ids and jitter come from.
+    /// Source of ids and jitter.
     pub chance: Arc<Chance>,
-    /// How long a call is tried before it is given up.
+    /// How long a call is retried before it fails.
     pub call_timeout: Span,
-    /// How often lost hints are looked for.
+    /// Interval of the sweep for lost hints.
     pub sweep_every: Span,
     /// Records cached for each partition, in each of two generations.
     pub cache_records: usize,
     /// Bytes cached for each partition, in each of two generations.
     pub cache_bytes: usize,
-    /// How long events can be read before the home of the store removes them.
+    /// How long events stay readable before the home of their partition removes them.
     pub event_retention: Span,
-    /// Restricts the background work of this process.
+    /// Restricts the background work of this process; all executions if unset.
     pub scope: Option<Scope>,
-    /// The rules.
+    /// Rules applied to commands.
     pub rules: Rules,
 }
 
@@ -47,30 +47,30 @@ impl Default for Options {
     }
 }
 
-/// The executions whose due times a process looks after. An execution that cannot be read is outside.
+/// The executions whose due times a process handles. An execution that cannot be read is out of scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Only this namespace.
+    /// Only this namespace; all if unset.
     pub namespace: Option<Namespace>,
-    /// Only executions with this tag.
+    /// Only executions with this tag; all if unset.
     pub tag: Option<(TagKey, TagValue)>,
 }
 
 impl Scope {
-    /// Whether a process that says this about itself looks after the same executions as one with this scope.
+    /// Whether a member's scope is the same as `scope`, so that both processes handle the same executions.
     pub(crate) fn is_shared_with(scope: Option<&Self>, member: &Member) -> bool {
         let (namespace, tag) = scope.map(|scope| (scope.namespace.as_ref(), scope.tag.as_ref())).unwrap_or_default();
         (member.namespace.as_ref(), member.tag.as_ref()) == (namespace, tag)
     }
 
-    /// Whether an execution is inside.
+    /// Whether an execution is in scope.
     #[must_use]
     pub fn covers(&self, execution: &Execution) -> bool {
         let tag = self.tag.as_ref().is_none_or(|(key, value)| execution.tags.get(key) == Some(value));
         self.covers_namespace(&execution.namespace) && tag
     }
 
-    /// Whether records of a namespace that have no tags, such as its keys, are inside.
+    /// Whether records of a namespace that have no tags, such as its keys, are in scope.
     #[must_use]
     pub fn covers_namespace(&self, namespace: &Namespace) -> bool {
         self.namespace.as_ref().is_none_or(|own| own == namespace)

@@ -8,7 +8,7 @@ use onward_core::{
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
-use onward_store::{Around, Batch, Cursor, Error, ErrorKind, Layer, Outcome, Result, Store, memory::Memory};
+use onward_store::{Batch, Cursor, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, memory::Memory};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
@@ -49,7 +49,7 @@ struct Moody {
 }
 
 #[async_trait]
-impl Layer for Moody {
+impl StoreLayer for Moody {
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         let _pass = self.gate.acquire().await;
         let weather = *self.weather.borrow();
@@ -92,7 +92,7 @@ impl Layer for Moody {
 struct Stage {
     clock: TestClock,
     memory: Memory,
-    store: Arc<Around<Moody>>,
+    store: Arc<LayeredStore<Moody>>,
     engine: Engine,
 }
 
@@ -123,7 +123,7 @@ async fn stage_of(partitions: u16, options: Options) -> Stage {
         asked: AtomicUsize::new(0),
         blind: AtomicUsize::new(0),
     };
-    let store = Arc::new(Around::new(Arc::new(inner), moody));
+    let store = Arc::new(LayeredStore::new(Arc::new(inner), moody));
     let options = Options { clock: Arc::new(clock.clone()), ..options };
     let engine = Engine::start(store.clone(), options).await.expect("the engine starts");
     Stage { clock, memory, store, engine }

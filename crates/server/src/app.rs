@@ -8,7 +8,8 @@ use onward_core::{Millis, Namespace, Span};
 use onward_engine::Engine;
 use onward_engine::clock::Chance;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 /// Bodies are counted in pieces of this many bytes, since a semaphore counts no further than 2^29 on small machines.
 pub(crate) const PIECE: usize = 1024;
@@ -22,7 +23,7 @@ pub(crate) struct App {
     /// One for each piece of a body that may be in memory.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
-    draining: watch::Sender<bool>,
+    draining: CancellationToken,
 }
 
 impl App {
@@ -30,13 +31,13 @@ impl App {
         let room = Arc::new(Semaphore::new(options.limits.inflight_bytes / PIECE));
         let metrics = Metrics::new(engine.clone());
         Self {
-            client: client.impatient(),
+            client: client.without_read_retries(),
             engine,
             options,
             keyring: Keyring::default(),
             room,
             metrics,
-            draining: watch::Sender::new(false),
+            draining: CancellationToken::new(),
         }
     }
 
@@ -67,16 +68,15 @@ impl App {
     }
 
     pub(crate) fn drain(&self) {
-        self.draining.send_replace(true);
+        self.draining.cancel();
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        *self.draining.borrow()
+        self.draining.is_cancelled()
     }
 
     /// Waits until the server drains.
     pub(crate) async fn drained(&self) {
-        // The sender lives as long as this, so there is no error.
-        let _draining = self.draining.subscribe().wait_for(|draining| *draining).await.is_ok();
+        self.draining.cancelled().await;
     }
 }

@@ -4,8 +4,9 @@ use onward::keys::Secret;
 use onward_core::record::ApiKey;
 use onward_core::{ApiKeyId, Millis, Span};
 use onward_engine::{Engine, Error};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How long a key is remembered, and so the most that a revoked one outlives its end in another process.
 const REMEMBERED: Span = Span::seconds(2);
@@ -39,17 +40,17 @@ impl Keyring {
 
     /// Forgets a key, so that its end is seen at once here.
     pub(crate) fn forget(&self, id: ApiKeyId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.0.lock().remove(&id);
     }
 
     #[expect(clippy::option_option, reason = "what is not remembered is not what does not exist")]
     fn known(&self, id: ApiKeyId, now: Millis) -> Option<Option<Arc<ApiKey>>> {
-        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.0.lock();
         keys.get(&id).filter(|(since, _)| now - *since < REMEMBERED).map(|(_, found)| found.clone())
     }
 
     fn remember(&self, id: ApiKeyId, now: Millis, found: Option<Arc<ApiKey>>) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.lock();
         if keys.len() >= KEYS_MAX {
             keys.clear();
         }

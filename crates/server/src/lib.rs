@@ -7,7 +7,6 @@ mod access;
 mod answer;
 mod app;
 mod body;
-mod brisk;
 mod docs;
 #[cfg(test)]
 mod fuzz;
@@ -22,6 +21,7 @@ mod routes;
 mod spans;
 mod tls;
 mod traces;
+mod write_timeout;
 
 pub use options::{Limits, Options, Tls};
 

@@ -3,8 +3,8 @@
 //! It speaks HTTP/1.1, which every client knows and whose idle connections can be told from busy ones.
 
 use crate::app::App;
-use crate::brisk::Brisk;
 use crate::tls::Certificates;
+use crate::write_timeout::WriteTimeout;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -119,7 +119,7 @@ impl Door {
         tokio::spawn(async move {
             let _seat = seat;
             match tls {
-                None => serve(Brisk::new(stream, app), router, builder, watcher).await,
+                None => serve(WriteTimeout::new(stream, app), router, builder, watcher).await,
                 Some(tls) => {
                     let encrypted = tokio::select! {
                         biased;
@@ -127,7 +127,7 @@ impl Door {
                         () = app.sleep(HANDSHAKE_TIME) => return,
                     };
                     match encrypted {
-                        Ok(stream) => serve(Brisk::new(stream, app), router, builder, watcher).await,
+                        Ok(stream) => serve(WriteTimeout::new(stream, app), router, builder, watcher).await,
                         Err(error) => tracing::debug!(%error, "a connection could not be encrypted"),
                     }
                 }

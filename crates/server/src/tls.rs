@@ -1,7 +1,8 @@
 //! The certificate of an encrypted server, read again when its files change.
 
 use crate::options::Tls;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::SystemTime;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -26,19 +27,19 @@ impl Certificates {
 
     /// What new connections use now.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).1.clone().into()
+        self.current.lock().1.clone().into()
     }
 
     /// Reads the files again if they have changed. What cannot be used leaves the old certificate in place.
     pub(crate) fn refresh(&self) {
         let found = stamps(&self.files);
-        if self.current.lock().unwrap_or_else(PoisonError::into_inner).0 == found {
+        if self.current.lock().0 == found {
             return;
         }
         match config(&self.files) {
             Ok(config) => {
                 tracing::info!("the certificate was read again");
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (found, Arc::new(config));
+                *self.current.lock() = (found, Arc::new(config));
             }
             Err(why) => tracing::warn!(why, "the certificate has changed and cannot be used; the old one stays"),
         }

@@ -1,9 +1,10 @@
 //! A relay in front of a server that can stop passing bytes on, as a network that drops all packets does.
 
+use parking_lot::{Condvar, Mutex};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// Bytes passed on at a time.
@@ -68,14 +69,15 @@ impl Relay {
 
 impl State {
     fn set_cut(&self, is_cut: bool) {
-        *self.is_cut.lock().unwrap_or_else(PoisonError::into_inner) = is_cut;
+        *self.is_cut.lock() = is_cut;
         self.mended.notify_all();
     }
 
     fn wait(&self) {
-        let cut = self.is_cut.lock().unwrap_or_else(PoisonError::into_inner);
-        let over = |cut: &mut bool| *cut && !self.is_over.load(Ordering::Relaxed);
-        drop(self.mended.wait_while(cut, over).unwrap_or_else(PoisonError::into_inner));
+        let mut is_cut = self.is_cut.lock();
+        while *is_cut && !self.is_over.load(Ordering::Relaxed) {
+            self.mended.wait(&mut is_cut);
+        }
     }
 }
 

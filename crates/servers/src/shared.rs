@@ -2,12 +2,13 @@
 
 use crate::postgres::Postgres;
 use crate::valkey::{Cluster, Kind, Server};
+use parking_lot::Mutex;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-/// A server for all tests that run at the same time; it ends with the last of them.
-type Shared<T> = Mutex<Weak<T>>;
+/// A server that is shared by all tests that run at the same time; it ends with the last of them.
+type SharedServer<T> = Mutex<Weak<T>>;
 
 /// A Postgres server; the first who needs it starts it.
 ///
@@ -15,8 +16,8 @@ type Shared<T> = Mutex<Weak<T>>;
 /// When it cannot be started.
 #[must_use]
 pub fn postgres() -> Arc<Postgres> {
-    static SHARED: Shared<Postgres> = Mutex::new(Weak::new());
-    shared(&SHARED, || Postgres::start(&[]))
+    static SHARED: SharedServer<Postgres> = Mutex::new(Weak::new());
+    running(&SHARED, || Postgres::start(&[]))
 }
 
 /// A Valkey server; the first who needs it starts it.
@@ -25,8 +26,8 @@ pub fn postgres() -> Arc<Postgres> {
 /// When it cannot be started.
 #[must_use]
 pub fn valkey() -> Arc<Server> {
-    static SHARED: Shared<Server> = Mutex::new(Weak::new());
-    shared(&SHARED, || Server::start(Kind::Valkey, &[]))
+    static SHARED: SharedServer<Server> = Mutex::new(Weak::new());
+    running(&SHARED, || Server::start(Kind::Valkey, &[]))
 }
 
 /// A cluster of Valkey; the first who needs it starts it.
@@ -35,15 +36,16 @@ pub fn valkey() -> Arc<Server> {
 /// When it cannot be started.
 #[must_use]
 pub fn valkey_cluster() -> Arc<Cluster> {
-    static SHARED: Shared<Cluster> = Mutex::new(Weak::new());
-    shared(&SHARED, || Cluster::start(Kind::Valkey, &[]))
+    static SHARED: SharedServer<Cluster> = Mutex::new(Weak::new());
+    running(&SHARED, || Cluster::start(Kind::Valkey, &[]))
 }
 
-fn shared<T>(shared: &Shared<T>, start: impl FnOnce() -> io::Result<T>) -> Arc<T> {
-    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-    shared.upgrade().unwrap_or_else(|| {
+/// The shared server, which is started unless it runs already.
+fn running<T>(server: &SharedServer<T>, start: impl FnOnce() -> io::Result<T>) -> Arc<T> {
+    let mut running = server.lock();
+    running.upgrade().unwrap_or_else(|| {
         let server = Arc::new(start().unwrap_or_else(|error| panic!("the server does not start: {error}")));
-        *shared = Arc::downgrade(&server);
+        *running = Arc::downgrade(&server);
         server
     })
 }

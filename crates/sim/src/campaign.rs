@@ -1,9 +1,9 @@
 //! Many runs at once: every seed on its own, spread over the machine's cores.
 
 use crate::{FaultCounts, Keep, Mutant, Report, run};
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// What many runs came to.
 #[derive(Debug, Clone, Default)]
@@ -62,18 +62,18 @@ pub fn many(seeds: impl Iterator<Item = u64> + Send, go_on: impl Fn(&Totals) -> 
         for _ in 0..threads() {
             scope.spawn(|| {
                 loop {
-                    let is_on = totals.lock().unwrap_or_else(PoisonError::into_inner).1;
-                    let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    let is_on = totals.lock().1;
+                    let next = || seeds.lock().next();
                     let Some(seed) = is_on.then(next).flatten() else { return };
                     let report = run(seed, None, Keep::Hash);
-                    let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut totals = totals.lock();
                     totals.0.add(report);
                     totals.1 &= go_on(&totals.0);
                 }
             });
         }
     });
-    let (mut totals, _) = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut totals, _) = totals.into_inner();
     totals.failures.sort_by_key(|report| report.seed);
     totals
 }
@@ -88,11 +88,11 @@ pub fn first_failure(mutant: Mutant, seeds: Range<u64>) -> Option<Report> {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     let beaten = |found: &Option<Report>| found.as_ref().is_some_and(|best| best.seed < seed);
-                    if seed >= seeds.end || beaten(&found.lock().unwrap_or_else(PoisonError::into_inner)) {
+                    if seed >= seeds.end || beaten(&found.lock()) {
                         return;
                     }
                     let report = run(seed, Some(mutant), Keep::Hash);
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut found = found.lock();
                     if report.violation.is_some() && !beaten(&found) {
                         *found = Some(report);
                     }
@@ -100,5 +100,5 @@ pub fn first_failure(mutant: Mutant, seeds: Range<u64>) -> Option<Report> {
             });
         }
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    found.into_inner()
 }

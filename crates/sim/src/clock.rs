@@ -1,6 +1,6 @@
 //! The simulated time: one timeline for the store, and for each process a clock that may be wrong.
 
-use crate::line::Line;
+use crate::process_state::ProcessState;
 use futures_util::future::BoxFuture;
 use onward_core::{Millis, Span};
 use onward_engine::clock::Clock;
@@ -40,19 +40,19 @@ pub(crate) async fn sleep(span: Span) {
 #[derive(Debug)]
 pub(crate) struct SimClock {
     pub(crate) timeline: Timeline,
-    pub(crate) line: Arc<Line>,
+    pub(crate) state: Arc<ProcessState>,
 }
 
 impl Clock for SimClock {
     fn now(&self) -> Millis {
-        Millis(self.timeline.now().0.saturating_add_signed(self.line.skew()))
+        Millis(self.timeline.now().0.saturating_add_signed(self.state.skew()))
     }
 
     fn sleep(&self, span: Span) -> BoxFuture<'static, ()> {
-        let line = self.line.clone();
+        let state = self.state.clone();
         Box::pin(async move {
             sleep(span).await;
-            line.awake().await;
+            state.awake().await;
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What can go wrong: the kinds of faults, how likely each is in a run, and how often it happened.
 
 use crate::dice::Dice;
-use crate::later::Later;
+use crate::later_faults::LaterFaults;
 use onward_core::{Millis, Span};
 use onward_store::Batch;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ pub(crate) struct Weather {
     dice: Dice,
     odds: Odds,
     /// The later faults have a stream of their own, so that they move no draw of the others.
-    later: (Later, Dice),
+    later: (LaterFaults, Dice),
     calm: bool,
     counts: FaultCounts,
     /// Until when each process cannot reach the store, and until when it gets no hints.
@@ -172,7 +172,7 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
-    pub(crate) fn new(dice: Dice, odds: Odds, later: (Later, Dice), processes: usize) -> Self {
+    pub(crate) fn new(dice: Dice, odds: Odds, later: (LaterFaults, Dice), processes: usize) -> Self {
         let none = vec![Millis(0); processes];
         Self {
             dice,
@@ -251,7 +251,7 @@ impl Weather {
 
     /// How old what is read is when it arrives; nothing in the usual case.
     pub(crate) fn staleness(&mut self) -> Option<Span> {
-        let (Later { stale_read, .. }, dice) = &mut self.later;
+        let (LaterFaults { stale_read, .. }, dice) = &mut self.later;
         (!self.calm && dice.per_mille(*stale_read)).then(|| dice.span(500, 6_000))
     }
 
@@ -275,7 +275,7 @@ impl Weather {
     pub(crate) fn fate(&mut self, group: &[Batch]) -> Fate {
         let usual = self.usual_fate();
         let held_up = self.holds_up(group);
-        let (Later { very_late, slow_answer, .. }, dice) = &mut self.later;
+        let (LaterFaults { very_late, slow_answer, .. }, dice) = &mut self.later;
         if self.calm {
             usual
         } else if held_up && (*very_late == 0 || dice.percent(50)) {

@@ -9,9 +9,10 @@ use futures_util::FutureExt;
 use onward_core::Millis;
 use onward_store::memory::Memory;
 use onward_store::{Batch, Error, ErrorKind, IndexName, Key, Outcome, Page, Partition, Record, Result, Store, Version};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// A committed batch as it can be taken back: its partition and what its keys held before.
@@ -83,29 +84,25 @@ impl Hub {
         &self.memory
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn weather<T>(&self, act: impl FnOnce(&mut Weather) -> T) -> T {
-        act(&mut self.lock().weather)
+        act(&mut self.state.lock().weather)
     }
 
     pub(crate) fn trace(&self, what: fmt::Arguments<'_>) {
         let now = self.now();
-        self.lock().trace.step(now, what);
+        self.state.lock().trace.step(now, what);
     }
 
     /// A process reads.
     pub(crate) fn read(&self, process: usize, what: fmt::Arguments<'_>) {
         let now = self.now();
-        self.lock().trace.read(now, format_args!("p{process} {what}"));
+        self.state.lock().trace.read(now, format_args!("p{process} {what}"));
     }
 
     /// A fault happened.
     pub(crate) fn fault(&self, fault: Fault, detail: fmt::Arguments<'_>) {
         let now = self.now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.weather.count(fault);
         state.trace.step(now, format_args!("fault {}: {detail}", fault.name()));
     }
@@ -113,14 +110,14 @@ impl Hub {
     /// Somebody sends a command.
     pub(crate) fn command(&self, what: fmt::Arguments<'_>) {
         let now = self.now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.commands += 1;
         state.trace.step(now, what);
     }
 
     /// Lets the checkers look at something; the first violation ends the run.
     pub(crate) fn check<T>(&self, look: impl FnOnce(&mut Checker) -> T) -> T {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let seen = look(&mut state.checker);
         let alarm = state.checker.violation().is_some();
         drop(state);
@@ -140,7 +137,7 @@ impl Hub {
 
     fn count_call(&self) -> u32 {
         let now = self.now();
-        let calls = &mut self.lock().calls;
+        let calls = &mut self.state.lock().calls;
         *calls = if calls.0 == now { (now, calls.1 + 1) } else { (now, 1) };
         calls.1
     }
@@ -157,13 +154,13 @@ impl Hub {
     }
 
     pub(crate) fn commands(&self) -> u64 {
-        self.lock().commands
+        self.state.lock().commands
     }
 
     /// Ends the bookkeeping with a look at what is stored: hash, steps, commands, faults, the violation and the last steps.
     pub(crate) fn finish(&self) -> (u64, u64, FaultCounts, Option<Violation>, Vec<String>) {
         let snapshot = self.memory.snapshot();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.trace.snapshot(&snapshot);
         let counts = state.weather.counts().clone();
         let last = state.trace.take_last();
@@ -184,7 +181,7 @@ impl Hub {
     }
 
     fn commit_one(&self, memory: &Memory, process: usize, batch: Batch) -> Result<Outcome> {
-        let touched = self.lock().touch(&batch);
+        let touched = self.state.lock().touch(&batch);
         if let Some(touch) = touched {
             self.fault(Fault::Conflict, format_args!("{}", touch.put[0].key));
             self.apply(&self.memory, process, &touch)?;
@@ -199,7 +196,7 @@ impl Hub {
         }
         let batch = match self.mutant {
             None => batch,
-            Some(mutant) => mutant.alter(batch, |key| self.lock().checker.stored(key).cloned()),
+            Some(mutant) => mutant.alter(batch, |key| self.state.lock().checker.stored(key).cloned()),
         };
         let outcome = self.apply(memory, process, &batch)?;
         let refused = !matches!(outcome, Outcome::Committed { .. });
@@ -221,7 +218,7 @@ impl Hub {
             }
         };
         let now = self.now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let answer = match &outcome {
             Outcome::Committed { .. } => "committed",
             Outcome::Conflict { .. } => "conflict",
@@ -241,22 +238,22 @@ impl Hub {
 
     /// A batch is on a way that takes minutes.
     pub(crate) fn departs(&self) {
-        self.lock().in_flight += 1;
+        self.state.lock().in_flight += 1;
     }
 
     /// It arrives.
     pub(crate) fn arrives(&self) {
-        self.lock().in_flight -= 1;
+        self.state.lock().in_flight -= 1;
     }
 
     /// Whether commits may still land whose senders have long gone on.
     pub(crate) fn is_any_in_flight(&self) -> bool {
-        self.lock().in_flight > 0
+        self.state.lock().in_flight > 0
     }
 
     /// From now on no replica gets what is committed.
     pub(crate) fn cut_replica(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.replica_is_away = true;
         state.journal = Some(Vec::new());
     }
@@ -264,22 +261,22 @@ impl Hub {
     /// Whether what was committed just now may be lost, so that it must not be acknowledged.
     pub(crate) fn is_unacknowledged(&self, only_checks: bool) -> bool {
         let forgotten = self.mutant == Some(Mutant::CheckNotWaitedFor) && only_checks;
-        self.lock().replica_is_away && !forgotten
+        self.state.lock().replica_is_away && !forgotten
     }
 
     /// The replica has everything again.
     pub(crate) fn replica_caught_up(&self) {
-        self.lock().replica_is_away = false;
+        self.state.lock().replica_is_away = false;
     }
 
     /// The replica takes over, and everything that it does not have is gone.
     pub(crate) fn fail_over(&self) -> Result<()> {
         let partitions: BTreeSet<Partition> =
-            self.lock().journal.iter().flatten().map(|(partition, _)| *partition).collect();
+            self.state.lock().journal.iter().flatten().map(|(partition, _)| *partition).collect();
         for partition in partitions {
             self.roll_back(partition, usize::MAX)?;
         }
-        self.lock().replica_is_away = false;
+        self.state.lock().replica_is_away = false;
         self.check(Checker::taken_over);
         Ok(())
     }
@@ -291,7 +288,7 @@ impl Hub {
 
     /// The store loses the last commits of a partition, as an unplanned failover of a replicated one does.
     pub(crate) fn roll_back(&self, partition: Partition, commits: usize) -> Result<usize> {
-        let (lost, before) = self.lock().take_back(partition, commits);
+        let (lost, before) = self.state.lock().take_back(partition, commits);
         let mut groups: BTreeMap<Option<Version>, Vec<(&Key, Option<&Record>)>> = BTreeMap::new();
         for (key, record) in &before {
             groups.entry(record.as_ref().map(|record| record.version)).or_default().push((key, record.as_ref()));
@@ -300,7 +297,7 @@ impl Hub {
             let id = version.unwrap_or_else(|| Version(self.weather(Weather::draw)));
             let mut batch = Batch::new(partition, id);
             for (key, record) in rows {
-                batch.expect.push((key.clone(), self.lock().checker.version(key)));
+                batch.expect.push((key.clone(), self.state.lock().checker.version(key)));
                 match record {
                     Some(record) => batch.put.push(record.clone()),
                     None => batch.delete.push(key.clone()),

@@ -1,16 +1,16 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
-use crate::actors::{Caller, Crowd, Operator, Reader, Steward, Submitter, Tug, Worker, open_all};
+use crate::actors::{Caller, CalmRacer, Crowd, Operator, Reader, Steward, Submitter, Worker, open_all};
 use crate::checker::{Checker, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
 use crate::failover::Failover;
+use crate::fault_scheduler::{FaultScheduler, LOOK_AGAIN};
 use crate::faults::{FaultCounts, Weather};
 use crate::hub::Hub;
 use crate::mutants::{self, Mutant};
 use crate::seeds::{Generation, generation};
-use crate::settings::{COMMANDS_MIN, STORMS_MIN, Settings};
-use crate::storm::{LOOK_AGAIN, Storm};
+use crate::settings::{COMMANDS_MIN, SCHEDULED_FAULTS_MIN, Settings};
 use crate::trace::Keep;
 use crate::world::{LATEST, World};
 use futures_util::future::join_all;
@@ -114,11 +114,11 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
     let mut settings = Settings::draw(&mut dice);
     let mut later = Dice::new(seed ^ LATER);
     if generation(seed) >= Generation::Second {
-        settings.add_later(&mut later);
+        settings.add_later_faults(&mut later);
     }
     let timeline = Timeline::begin();
-    let weather = Weather::new(dice.fork(), settings.odds, (settings.later, later.fork()), settings.processes);
-    let loses = settings.is_forgetful() || settings.later.replica;
+    let weather = Weather::new(dice.fork(), settings.odds, (settings.later_faults, later.fork()), settings.processes);
+    let loses = settings.is_forgetful() || settings.later_faults.replica;
     let hub = Hub::new(timeline, settings.partitions, weather, mutant, keep, loses);
     mutants::begin(&hub);
     let world = World::new(hub.clone(), timeline, settings, seed, mutant);
@@ -148,13 +148,13 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
     }
     others.spawn(Steward(Caller::new(world.clone(), dice.fork(), "steward".to_owned())).run());
     others.spawn(Reader(Caller::new(world.clone(), dice.fork(), "reader".to_owned())).run());
-    let storm = Storm::new(world.clone(), dice.fork());
-    let strikes = storm.strikes();
-    others.spawn(storm.rage());
-    if let Some(pause) = world.settings.later.crowds {
+    let scheduler = FaultScheduler::new(world.clone(), dice.fork());
+    let injected = scheduler.injected();
+    others.spawn(scheduler.run());
+    if let Some(pause) = world.settings.later_faults.crowds {
         others.spawn(Crowd(Caller::new(world.clone(), later.fork(), "crowd".to_owned())).run(pause));
     }
-    if world.settings.later.replica {
+    if world.settings.later_faults.replica {
         others.spawn(Failover { world: world.clone(), dice: later.fork() }.run());
     }
     let mut submitters = JoinSet::new();
@@ -162,7 +162,7 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
         submitters.spawn(Submitter(Caller::new(world.clone(), dice.fork(), format!("s{n}"))).run());
     }
     while submitters.join_next().await.is_some() {}
-    while strikes.load(Ordering::Relaxed) < STORMS_MIN {
+    while injected.load(Ordering::Relaxed) < SCHEDULED_FAULTS_MIN {
         sleep(LOOK_AGAIN).await;
     }
     world.calm_down().await;
@@ -177,8 +177,8 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
     open_all(world, Caller::new(world.clone(), dice.fork(), "chief".to_owned())).await;
     settle(world).await;
     late_comers(world, &mut dice).await;
-    if world.settings.later.tugs {
-        tugs(world, &mut later).await;
+    if world.settings.later_faults.calm_races {
+        calm_races(world, &mut later).await;
     }
     if world.settings.boomerang {
         boomerang(world, &mut dice).await;
@@ -206,12 +206,12 @@ async fn late_comers(world: &Arc<World>, dice: &mut Dice) {
     }
 }
 
-/// Tears work away and opens lanes while nothing may be late.
-async fn tugs(world: &Arc<World>, later: &mut Dice) {
-    let mut tug = || Tug(Caller::new(world.clone(), later.fork(), "tug".to_owned()));
-    let ((), ()) = tokio::join!(tug().tear(), settle(world));
+/// Revokes work while it is claimed, and opens lanes, while nothing may be late.
+async fn calm_races(world: &Arc<World>, later: &mut Dice) {
+    let mut racer = || CalmRacer(Caller::new(world.clone(), later.fork(), "tug".to_owned()));
+    let ((), ()) = tokio::join!(racer().revoke_while_claimed(), settle(world));
     for _ in 0..LANES_OPENED {
-        tug().open_behind(world).await;
+        racer().open_behind(world).await;
         settle(world).await;
     }
 }

@@ -2,16 +2,16 @@
 
 use crate::dice::Dice;
 use crate::faults::{Fault, Odds};
-use crate::later::Later;
+use crate::later_faults::LaterFaults;
 use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
 use onward_engine::Wants;
 
 /// Commands after which a run calms down; what is left to do then takes about as many again.
-pub(crate) const STORMY_COMMANDS: u64 = 240;
+pub(crate) const FAULTY_COMMANDS: u64 = 240;
 /// Commands that a run has at least.
 pub(crate) const COMMANDS_MIN: u64 = 300;
 /// Faults at certain times that a run has at least.
-pub(crate) const STORMS_MIN: u64 = 6;
+pub(crate) const SCHEDULED_FAULTS_MIN: u64 = 6;
 
 /// One world.
 #[derive(Debug, Clone)]
@@ -28,9 +28,9 @@ pub(crate) struct Settings {
     pub(crate) call_timeout: Span,
     pub(crate) odds: Odds,
     /// The faults that happen at certain times; one that is listed twice is twice as likely.
-    pub(crate) storms: Vec<Fault>,
+    pub(crate) scheduled_faults: Vec<Fault>,
     /// How long it is quiet between two of them at most.
-    pub(crate) storm_pause: Span,
+    pub(crate) scheduled_pause: Span,
     /// Whether a quiet time follows that is longer than idempotency keys are remembered and ended work is kept.
     pub(crate) long_night: bool,
     /// Whether somebody submits work that nobody keeps, until so much stands beside it that removing it takes steps.
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     /// Whether the processes share the partitions among themselves, instead of being told which one is the home.
     pub(crate) members: bool,
     /// The faults that were added later.
-    pub(crate) later: Later,
+    pub(crate) later_faults: LaterFaults,
 }
 
 impl Settings {
@@ -61,28 +61,28 @@ impl Settings {
             sweep_every: dice.span(2_000, 10_000),
             call_timeout: dice.span(2_000, 30_000),
             odds: Odds::draw(dice),
-            storms: storms(dice, processes),
-            storm_pause: dice.span(1_000, 8_000),
+            scheduled_faults: scheduled_faults(dice, processes),
+            scheduled_pause: dice.span(1_000, 8_000),
             long_night: dice.percent(10),
             boomerang: dice.percent(6),
             refuge: dice.below(processes as u64) as usize,
             members: dice.percent(35),
-            later: Later::default(),
+            later_faults: LaterFaults::default(),
         }
     }
 
     /// Adds the later faults.
-    pub(crate) fn add_later(&mut self, dice: &mut Dice) {
-        self.later = Later::draw(dice, self.is_forgetful());
-        if self.later.replica {
+    pub(crate) fn add_later_faults(&mut self, dice: &mut Dice) {
+        self.later_faults = LaterFaults::draw(dice, self.is_forgetful());
+        if self.later_faults.replica {
             // As where commits are lost whatever was waited for.
-            self.storms.retain(|fault| *fault != Fault::ClockJump);
+            self.scheduled_faults.retain(|fault| *fault != Fault::ClockJump);
         }
     }
 
     /// Whether the store of this world loses commits.
     pub(crate) fn is_forgetful(&self) -> bool {
-        self.storms.contains(&Fault::Rollback)
+        self.scheduled_faults.contains(&Fault::Rollback)
     }
 
     /// Everything that any worker can do.
@@ -126,8 +126,8 @@ fn workers(dice: &mut Dice, namespaces: &[Namespace], lanes: &[Lane]) -> Vec<Wan
     workers
 }
 
-fn storms(dice: &mut Dice, processes: usize) -> Vec<Fault> {
-    let mut storms = vec![Fault::Outage];
+fn scheduled_faults(dice: &mut Dice, processes: usize) -> Vec<Fault> {
+    let mut scheduled_faults = vec![Fault::Outage];
     let several = processes > 1;
     for (fault, percent, times) in [
         (Fault::Crash, 75, 3),
@@ -138,13 +138,13 @@ fn storms(dice: &mut Dice, processes: usize) -> Vec<Fault> {
         (Fault::LostHint, if several { 60 } else { 0 }, 2),
     ] {
         if dice.percent(percent) {
-            storms.extend(std::iter::repeat_n(fault, times));
+            scheduled_faults.extend(std::iter::repeat_n(fault, times));
         }
     }
     if dice.percent(14) {
         // Revisions of a lane follow the clock where commits are lost, so the two are not broken at once.
-        storms.retain(|fault| *fault != Fault::ClockJump);
-        storms.extend([Fault::Rollback; 6]);
+        scheduled_faults.retain(|fault| *fault != Fault::ClockJump);
+        scheduled_faults.extend([Fault::Rollback; 6]);
     }
-    storms
+    scheduled_faults
 }

@@ -3,7 +3,7 @@
 use crate::clock::sleep;
 use crate::faults::{Fate, Fault};
 use crate::hub::Hub;
-use crate::line::Line;
+use crate::process_state::ProcessState;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -23,30 +23,30 @@ const REPLICA_PATIENCE: Span = Span::seconds(2);
 #[derive(Debug)]
 pub(crate) struct SimStore {
     hub: Arc<Hub>,
-    line: Arc<Line>,
+    state: Arc<ProcessState>,
     memory: Arc<Memory>,
 }
 
 impl SimStore {
-    pub(crate) fn new(hub: Arc<Hub>, line: Arc<Line>) -> Self {
+    pub(crate) fn new(hub: Arc<Hub>, state: Arc<ProcessState>) -> Self {
         let memory = Arc::new(hub.memory().handle());
-        Self { hub, line, memory }
+        Self { hub, state, memory }
     }
 
     /// The way back of a commit that has been applied.
     async fn come_back(&self, after: Span) {
-        self.line.begin_return();
+        self.state.begin_return();
         pass(after).await;
-        self.line.awake().await;
-        self.line.end_return();
+        self.state.awake().await;
+        self.state.end_return();
     }
 
     /// The way there of a read.
     async fn reach(&self) -> Result<()> {
         self.hub.called().await;
-        self.line.awake().await;
+        self.state.awake().await;
         let now = self.hub.now();
-        let process = self.line.process;
+        let process = self.state.process;
         let (latency, cut_off, fails) = self.hub.weather(|weather| {
             let (latency, cut_off) = (weather.latency(), weather.is_cut_off(process, now));
             (latency, cut_off, !cut_off && weather.read_fails())
@@ -55,7 +55,7 @@ impl SimStore {
             self.hub.fault(Fault::Outage, format_args!("p{process} cannot read"));
         }
         pass(latency).await;
-        self.line.awake().await;
+        self.state.awake().await;
         if cut_off || fails { Err(unavailable().unwritten()) } else { Ok(()) }
     }
 
@@ -63,10 +63,10 @@ impl SimStore {
     async fn back<T>(&self, answer: T) -> T {
         let (latency, stale) = self.hub.weather(|weather| (weather.latency(), weather.staleness()));
         if let Some(stale) = stale {
-            self.hub.fault(Fault::StaleRead, format_args!("of p{} by {stale}", self.line.process));
+            self.hub.fault(Fault::StaleRead, format_args!("of p{} by {stale}", self.state.process));
         }
         pass(Span(latency.0 + stale.unwrap_or_default().0)).await;
-        self.line.awake().await;
+        self.state.awake().await;
         answer
     }
 }
@@ -96,15 +96,15 @@ fn unavailable() -> Error {
 impl Store for SimStore {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
         self.reach().await?;
-        self.hub.read(self.line.process, format_args!("loads {keys:?} of {partition}"));
+        self.hub.read(self.state.process, format_args!("loads {keys:?} of {partition}"));
         let rows = self.memory.load(partition, keys).await;
         self.back(rows).await
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         self.hub.called().await;
-        self.line.awake().await;
-        let (now, process) = (self.hub.now(), self.line.process);
+        self.state.awake().await;
+        let (now, process) = (self.hub.now(), self.state.process);
         let fate = self
             .hub
             .weather(|weather| if weather.is_cut_off(process, now) { Fate::CutOff } else { weather.fate(&group) });
@@ -171,7 +171,7 @@ impl Store for SimStore {
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
         self.reach().await?;
-        self.hub.read(self.line.process, format_args!("scans {} for {limit} in {range:?}", index.as_str()));
+        self.hub.read(self.state.process, format_args!("scans {} for {limit} in {range:?}", index.as_str()));
         let page = self.memory.scan(index, partitions, range, limit).await.map(|page| self.hub.page(index, page));
         self.back(page).await
     }
@@ -183,7 +183,7 @@ impl Store for SimStore {
 
     async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
         self.reach().await?;
-        self.hub.read(self.line.process, format_args!("looks for {limit} due times from {from} to {until}"));
+        self.hub.read(self.state.process, format_args!("looks for {limit} due times from {from} to {until}"));
         let found = self.memory.due(partitions, from, until, limit).await;
         self.back(found).await
     }
@@ -200,24 +200,24 @@ impl Store for SimStore {
 
     async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
         self.reach().await?;
-        self.hub.read(self.line.process, format_args!("audits {limit} from {from:?}"));
+        self.hub.read(self.state.process, format_args!("audits {limit} from {from:?}"));
         let page = self.memory.audit(from, limit).await;
         self.back(page).await
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {
-        let (hub, line) = (self.hub.clone(), self.line.clone());
+        let (hub, state) = (self.hub.clone(), self.state.clone());
         let hints = self.memory.watch().filter_map(move |wake| {
-            let (hub, line) = (hub.clone(), line.clone());
+            let (hub, state) = (hub.clone(), state.clone());
             async move {
-                line.awake().await;
+                state.awake().await;
                 let now = hub.now();
-                let lost = hub.weather(|weather| weather.hint_is_lost(line.process, now));
+                let lost = hub.weather(|weather| weather.hint_is_lost(state.process, now));
                 if lost {
-                    hub.fault(Fault::LostHint, format_args!("to p{}", line.process));
+                    hub.fault(Fault::LostHint, format_args!("to p{}", state.process));
                 }
                 let mut wake = wake;
-                if hub.loses_lane_news() && line.is_returning() {
+                if hub.loses_lane_news() && state.is_returning() {
                     wake.topics.retain(|topic| topic != "registry");
                 }
                 (!lost).then_some(wake)
@@ -227,7 +227,7 @@ impl Store for SimStore {
     }
 
     fn home(&self) -> watch::Receiver<Home> {
-        self.line.home()
+        self.state.home()
     }
 
     fn meta(&self) -> Meta {

@@ -2,21 +2,22 @@
 
 use crate::clock::{SimClock, Timeline, sleep};
 use crate::dice::Dice;
+use crate::fault_scheduler::LOOK_AGAIN;
 use crate::faults::Fault;
 use crate::hub::Hub;
-use crate::line::{Line, Pulse};
 use crate::mutants::{self, Mutant};
+use crate::process_state::{ProcessState, Pulse};
 use crate::settings::Settings;
 use crate::store::SimStore;
-use crate::storm::LOOK_AGAIN;
 use onward_core::{Millis, Span, WorkerName};
 use onward_engine::clock::Chance;
 use onward_engine::{Engine, Options, Wants};
 use onward_store::Home;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a caller that is not in a hurry waits for an answer before the run is declared stuck.
 const PATIENCE: Span = Span::minutes(15);
@@ -31,7 +32,7 @@ const SWEPT_AFTER: Span = Span::seconds(20);
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     pub(crate) engine: Engine,
-    pub(crate) line: Arc<Line>,
+    pub(crate) state: Arc<ProcessState>,
 }
 
 /// The place of a process; it may be empty for a while.
@@ -86,12 +87,12 @@ impl World {
     pub(crate) async fn boot(&self, process: usize) {
         let Some(slot) = self.slots.get(process) else { return };
         let life = slot.lives.fetch_add(1, Ordering::Relaxed);
-        let line = Arc::new(Line::new(process, slot.skew.load(Ordering::Relaxed)));
-        let store = Arc::new(SimStore::new(self.hub.clone(), line.clone()));
+        let state = Arc::new(ProcessState::new(process, slot.skew.load(Ordering::Relaxed)));
+        let store = Arc::new(SimStore::new(self.hub.clone(), state.clone()));
         let mut seeds = Dice::new(self.seed ^ (process as u64 + 1) ^ (life << 8));
         loop {
             let options = Options {
-                clock: Arc::new(SimClock { timeline: self.timeline, line: line.clone() }),
+                clock: Arc::new(SimClock { timeline: self.timeline, state: state.clone() }),
                 chance: Arc::new(Chance::seeded(seeds.word())),
                 call_timeout: self.settings.call_timeout,
                 sweep_every: self.sweep_every(),
@@ -102,7 +103,7 @@ impl World {
             match Engine::start(store.clone(), options).await {
                 Ok(engine) => {
                     self.hub.trace(format_args!("p{process} starts"));
-                    *slot.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(Running { engine, line });
+                    *slot.running.lock() = Some(Running { engine, state });
                     return self.appoint();
                 }
                 Err(_) => sleep(Span(100)).await,
@@ -116,7 +117,7 @@ impl World {
 
     /// The process in a slot, if it is up.
     pub(crate) fn running(&self, process: usize) -> Option<Running> {
-        self.slots.get(process)?.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.slots.get(process)?.running.lock().clone()
     }
 
     /// Any process that is up; once it is calm, always the same.
@@ -131,10 +132,10 @@ impl World {
     /// Ends a process where it stands.
     pub(crate) fn crash(&self, process: usize) -> bool {
         let Some(slot) = self.slots.get(process) else { return false };
-        let running = slot.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = slot.running.lock().take();
         let Some(running) = running else { return false };
         self.hub.fault(Fault::Crash, format_args!("p{process}"));
-        running.line.set_pulse(Pulse::Dead);
+        running.state.set_pulse(Pulse::Dead);
         running.engine.abort();
         true
     }
@@ -144,16 +145,16 @@ impl World {
         let Some(slot) = self.slots.get(process) else { return };
         slot.skew.store(skew, Ordering::Relaxed);
         if let Some(running) = self.running(process) {
-            running.line.set_skew(skew);
+            running.state.set_skew(skew);
         }
     }
 
     /// Makes another process the home. With `both`, the old one does not notice yet.
     pub(crate) fn move_home(&self, process: usize, both: bool) {
-        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = process;
+        *self.home.lock() = process;
         if both && !self.settings.members {
             if let Some(running) = self.running(process) {
-                running.line.set_home(Home::Everywhere);
+                running.state.set_home(Home::Everywhere);
             }
         } else {
             self.appoint();
@@ -161,7 +162,7 @@ impl World {
     }
 
     pub(crate) fn home(&self) -> usize {
-        *self.home.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.home.lock()
     }
 
     /// Tells every process whether it is the home.
@@ -169,7 +170,7 @@ impl World {
         let home = self.home();
         for process in 0..self.slots.len() {
             if let Some(running) = self.running(process) {
-                running.line.set_home(match () {
+                running.state.set_home(match () {
                     () if self.settings.members => Home::ByMembership,
                     () if process == home => Home::Everywhere,
                     () => Home::Nowhere,
@@ -182,7 +183,7 @@ impl World {
     pub(crate) async fn calm_down(&self) {
         self.hub.weather(crate::faults::Weather::calm_down);
         self.calm.store(true, Ordering::Relaxed);
-        self.processes().for_each(|process| process.line.set_pulse(Pulse::Runs));
+        self.processes().for_each(|process| process.state.set_pulse(Pulse::Runs));
         while self.processes().count() < self.slots.len() {
             sleep(LOOK_AGAIN).await;
         }
@@ -217,17 +218,17 @@ impl World {
 
     /// A worker begins to wait for work.
     pub(crate) fn waits(&self, wants: &Wants) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.insert(wants.worker.clone(), (wants.clone(), self.hub.now()));
     }
 
     /// A worker waits no more.
     pub(crate) fn wakes(&self, wants: &Wants) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(&wants.worker);
+        self.idle.lock().remove(&wants.worker);
     }
 
     pub(crate) fn idle(&self) -> Vec<(Wants, Millis)> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.idle.lock().values().cloned().collect()
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = Running> {
@@ -245,10 +246,10 @@ impl World {
         tokio::select! {
             biased;
             answer = call => Said::Answer(answer),
-            () = process.line.death() => Said::Nothing,
+            () = process.state.death() => Said::Nothing,
             () = sleep(hurry.unwrap_or(patience)) => {
                 if hurry.is_some() {
-                    self.hub.fault(Fault::CallerGone, format_args!("p{}", process.line.process));
+                    self.hub.fault(Fault::CallerGone, format_args!("p{}", process.state.process));
                 } else {
                     self.hub.violate("liveness", format!("a call was not answered for {patience}"));
                 }

@@ -1,4 +1,4 @@
-//! How a store is compared with its own indexes, and how a place that lost step with its record is set right.
+//! Audits: compares records with the indexes, and describes what repairs a difference.
 //!
 //! Batches keep records and indexes together, so a difference means damage from outside: a disk that lied, a hand in the
 //! tables, a restore of one part. An audit reads everything, page by page, while work goes on.
@@ -12,13 +12,13 @@ pub struct AuditPage {
     pub records: Vec<(Partition, Record)>,
     /// Index rows of this part that were compared with their records.
     pub rows: u64,
-    /// Places where a record and the indexes disagree.
+    /// Places in the indexes that disagree with their record.
     pub faults: Vec<Fault>,
     /// Where the next page starts, in the store's own words; nothing when this was the last one.
     pub next: Option<String>,
 }
 
-/// A place where a record and the indexes disagree.
+/// A place in the indexes that disagrees with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where the record lives, or would.
@@ -28,30 +28,30 @@ pub struct Fault {
     /// Its version when this was found; `None` when there is no such record.
     pub version: Option<Version>,
     /// The place.
-    pub place: Place,
+    pub place: IndexPlace,
     /// What is wrong with it.
     pub kind: FaultKind,
 }
 
-/// A place in an index, or among the due times.
+/// Where a record is listed: at a rank of an index, or among the due times.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// In an index.
-    Index(Entry),
-    /// Among the due times.
+pub enum IndexPlace {
+    /// An entry of an index.
+    Entry(Entry),
+    /// A due time.
     Due(Millis),
 }
 
-/// What is wrong with a place.
+/// What is wrong with an [`IndexPlace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// The record claims it and is not there.
+    /// The record claims it and is not listed there.
     Missing,
-    /// It is taken for a record that does not claim it or does not exist.
+    /// It lists a record that does not claim it or does not exist.
     Stray,
 }
 
-/// A place to set right, whatever the record says about it.
+/// A place to repair, whatever the record says about it.
 ///
 /// Unlike everything else in a batch it can make an index disagree with its record; so it is only for undoing a
 /// [`Fault`] at the version at which it was found.
@@ -60,8 +60,8 @@ pub struct Mend {
     /// The record, which the batch must expect.
     pub key: Key,
     /// The place.
-    pub place: Place,
-    /// Whether the record is to be found there.
+    pub place: IndexPlace,
+    /// Whether the record is to be listed there.
     pub listed: bool,
 }
 
@@ -75,18 +75,18 @@ impl Fault {
 }
 
 impl Record {
-    /// The places where it says it is listed.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let entries = self.entries.iter().cloned().map(Place::Index);
-        entries.chain(self.due.map(Place::Due))
+    /// The places that it claims.
+    pub(crate) fn places(&self) -> impl Iterator<Item = IndexPlace> + '_ {
+        let entries = self.entries.iter().cloned().map(IndexPlace::Entry);
+        entries.chain(self.due.map(IndexPlace::Due))
     }
 
-    /// Whether it says it is listed at a place.
+    /// Whether it claims a place.
     #[must_use]
-    pub fn claims(&self, place: &Place) -> bool {
+    pub fn claims(&self, place: &IndexPlace) -> bool {
         match place {
-            Place::Index(entry) => self.entries.contains(entry),
-            Place::Due(due) => self.due == Some(*due),
+            IndexPlace::Entry(entry) => self.entries.contains(entry),
+            IndexPlace::Due(due) => self.due == Some(*due),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which batches break the contract: every store refuses the same ones, before it looks at what it holds.
 
 use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, ENTRIES_MAX, KEYS_MAX, SEQ_MAX};
-use crate::{Batch, Error, ErrorKind, Key, Partition, Place, Record, Result, Trim};
+use crate::{Batch, Error, ErrorKind, IndexPlace, Key, Partition, Record, Result, Trim};
 
 /// A batch that keeps the contract, with the place of each written key among its expectations.
 #[derive(Debug)]
@@ -61,9 +61,9 @@ pub(crate) fn foreign_cursor(text: &str) -> Error {
     invalid(format!("cursor {text:?} was not made by this store: start from the beginning or from a cursor it gave"))
 }
 
-/// The refusal for a place in an audit that another store named.
-pub(crate) fn foreign_place(text: &str) -> Error {
-    invalid(format!("{text:?} is no place in an audit of this store: start from the beginning"))
+/// The refusal for an audit cursor that another store made.
+pub(crate) fn foreign_audit_cursor(text: &str) -> Error {
+    invalid(format!("{text:?} is no cursor of an audit of this store: start from the beginning"))
 }
 
 fn invalid(message: String) -> Error {
@@ -166,7 +166,7 @@ fn logs(batch: &Batch, expected: &Expected<'_>, put_at: &[usize], delete_at: &[u
     }
     for mend in &batch.mend {
         expected.place(&mend.key, "mends a place of")?;
-        if let Place::Index(entry) = &mend.place
+        if let IndexPlace::Entry(entry) = &mend.place
             && !entry.name.is_valid()
         {
             return Err(invalid(format!("index name {:?} to mend is not 1 to 200 plain bytes", entry.name)));

@@ -1,6 +1,6 @@
 //! How much a committed batch wrote, counted the same way by every store.
 
-use crate::{Entry, Key, Mend, Millis, Place, Record, Stats};
+use crate::{Entry, IndexPlace, Key, Mend, Millis, Record, Stats};
 use bytes::Bytes;
 
 const RANK_BYTES: usize = 8;
@@ -36,8 +36,8 @@ impl Cost {
     /// A place in an index set right.
     pub(crate) fn mended(&mut self, mend: &Mend) {
         match &mend.place {
-            Place::Index(entry) => self.entry(entry.name.as_str(), &mend.key),
-            Place::Due(_) => self.due(&mend.key),
+            IndexPlace::Entry(entry) => self.entry(entry.name.as_str(), &mend.key),
+            IndexPlace::Due(_) => self.due(&mend.key),
         }
     }
 

@@ -16,7 +16,6 @@
 //! 7. The window is compared with the store's own clock inside the commit.
 //! 8. A page of an audit is read at one moment: on a healthy store no page ever names a fault, whatever is being written.
 
-mod around;
 mod audit;
 mod batch;
 mod check;
@@ -25,15 +24,16 @@ mod cost;
 mod error;
 mod feed;
 mod key;
-#[cfg(feature = "postgres")]
-mod known;
+mod layered;
 pub mod limits;
 mod page;
+#[cfg(any(feature = "postgres", feature = "valkey"))]
+mod pending_hints;
+#[cfg(feature = "postgres")]
+mod place_cache;
 mod record;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
-#[cfg(any(feature = "postgres", feature = "valkey"))]
-mod untold;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -45,12 +45,12 @@ pub mod sqlite;
 #[cfg(feature = "valkey")]
 pub mod valkey;
 
-pub use around::{Around, Layer};
-pub use audit::{AuditPage, Fault, FaultKind, Mend, Place};
+pub use audit::{AuditPage, Fault, FaultKind, IndexPlace, Mend};
 pub use batch::{Append, Batch, Outcome, Trim, Wake, Window};
 pub use clock::system_clock;
 pub use error::{Error, ErrorKind, Result};
 pub use key::{IndexName, Key, Partition, Version};
+pub use layered::{LayeredStore, StoreLayer};
 pub use page::{Count, Cursor, Direction, Event, FeedPage, Found, LogEntry, Page, Partitions, Range, mark};
 pub use record::{Entry, Record};
 
@@ -96,7 +96,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// follow the order of commits, so that a busy partition keeps no other waiting.
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage>;
 
-    /// Records and index rows of all partitions from a place on, each compared with the other; see [`AuditPage`].
+    /// Records and index rows of all partitions from a cursor on, each compared with the other; see [`AuditPage`].
     ///
     /// Whatever exists from the first page to the last is seen, perhaps twice. A `from` that the store did not give is
     /// [`ErrorKind::Invalid`].

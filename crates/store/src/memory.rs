@@ -4,7 +4,7 @@
 //! being obviously right to being fast. Everything iterates in key order; equal calls give equal answers.
 
 mod audit;
-mod state;
+mod contents;
 
 use crate::cost::Cost;
 use crate::{
@@ -12,33 +12,36 @@ use crate::{
     Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
+use contents::Contents;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use state::State;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
 
-pub use state::Snapshot;
+pub use contents::Snapshot;
 
 const LAYOUT: u32 = 1;
-/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+/// Hints buffered for a slow listener; one that falls further behind gets a single hint that names no partition.
 const HINTS_KEPT: usize = 1024;
 
 /// A handle to a store in memory; its clones share the data and act as further processes.
 pub struct Memory {
-    shared: Arc<Shared>,
+    state: Arc<MemoryState>,
     id: u64,
     stats: Mutex<Stats>,
-    closed: watch::Sender<bool>,
+    closed: CancellationToken,
     home: watch::Sender<Home>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+/// What all handles to one store share.
+struct MemoryState {
+    contents: Mutex<Contents>,
     clock: Clock,
     meta: Meta,
-    /// What every handle says until it is closed.
+    /// What every handle reports until it is closed.
     home: Home,
     handles: AtomicU64,
     hints: broadcast::Sender<(u64, Wake)>,
@@ -60,45 +63,40 @@ impl Memory {
     fn empty(partitions: u16, clock: Clock, store_id: u128, home: Home) -> Self {
         let (hints, _) = broadcast::channel(HINTS_KEPT);
         let meta = Meta { store_id, partitions, layout: LAYOUT };
-        let state = Mutex::new(State::default());
-        Self::with(Arc::new(Shared { state, clock, meta, home, handles: AtomicU64::new(0), hints }))
+        let contents = Mutex::new(Contents::default());
+        Self::with(Arc::new(MemoryState { contents, clock, meta, home, handles: AtomicU64::new(0), hints }))
     }
 
     /// Another handle to the same data, as another process would have; it lives and closes on its own.
     #[must_use]
     pub fn handle(&self) -> Self {
-        Self::with(Arc::clone(&self.shared))
+        Self::with(Arc::clone(&self.state))
     }
 
     /// Everything the store holds, for checkers.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.state().snapshot()
+        self.state.contents.lock().snapshot()
     }
 
-    fn with(shared: Arc<Shared>) -> Self {
-        let id = shared.handles.fetch_add(1, Ordering::Relaxed);
-        let (closed, _) = watch::channel(false);
-        let (home, _) = watch::channel(shared.home);
-        Self { shared, id, stats: Mutex::default(), closed, home }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with(state: Arc<MemoryState>) -> Self {
+        let id = state.handles.fetch_add(1, Ordering::Relaxed);
+        let (home, _) = watch::channel(state.home);
+        Self { state, id, stats: Mutex::default(), closed: CancellationToken::new(), home }
     }
 
     fn count_stats(&self, count: impl FnOnce(&mut Stats)) {
-        count(&mut self.stats.lock().unwrap_or_else(PoisonError::into_inner));
+        count(&mut self.stats.lock());
     }
 
     fn open(&self) -> Result<()> {
-        if *self.closed.borrow() { Err(check::closed()) } else { Ok(()) }
+        if self.closed.is_cancelled() { Err(check::closed()) } else { Ok(()) }
     }
 
-    fn read(&self) -> Result<MutexGuard<'_, State>> {
+    fn read(&self) -> Result<MutexGuard<'_, Contents>> {
         self.open()?;
         self.count_stats(|stats| stats.reads += 1);
-        Ok(self.state())
+        Ok(self.state.contents.lock())
     }
 
     fn count_group(&self, outcomes: &[Outcome], cost: Cost) {
@@ -116,6 +114,13 @@ impl Memory {
     }
 }
 
+impl Drop for Memory {
+    /// Ends the streams of hints; the other handles go on.
+    fn drop(&mut self) {
+        self.closed.cancel();
+    }
+}
+
 impl Clone for Memory {
     fn clone(&self) -> Self {
         self.handle()
@@ -124,29 +129,29 @@ impl Clone for Memory {
 
 impl std::fmt::Debug for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Memory").field("handle", &self.id).field("meta", &self.shared.meta).finish_non_exhaustive()
+        f.debug_struct("Memory").field("handle", &self.id).field("meta", &self.state.meta).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
 impl Store for Memory {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        check::load(partition, keys, self.shared.meta.partitions)?;
-        let state = self.read()?;
-        keys.iter().map(|key| state.record(partition, key)).collect()
+        check::load(partition, keys, self.state.meta.partitions)?;
+        let contents = self.read()?;
+        keys.iter().map(|key| contents.record(partition, key)).collect()
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         self.open()?;
-        let plans = check::plan_all(group, self.shared.meta.partitions)?;
+        let plans = check::plan_all(group, self.state.meta.partitions)?;
         let mut outcomes = Vec::with_capacity(plans.len());
         let mut cost = Cost::default();
         let mut failure = None;
         let mut wakes = Vec::new();
         {
-            let mut state = self.state();
+            let mut contents = self.state.contents.lock();
             for plan in &plans {
-                match state.apply(plan, (self.shared.clock)(), &mut cost) {
+                match contents.apply(plan, (self.state.clock)(), &mut cost) {
                     Ok(outcome) => outcomes.push(outcome),
                     Err(error) => {
                         failure = Some(error);
@@ -162,7 +167,7 @@ impl Store for Memory {
         let untouched = wakes.is_empty();
         for wake in wakes {
             // Nobody listening is the normal case.
-            let _ = self.shared.hints.send((self.id, wake));
+            let _ = self.state.hints.send((self.id, wake));
         }
         match failure {
             None => Ok(outcomes),
@@ -184,7 +189,7 @@ impl Store for Memory {
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        check::partition_exists(partition, self.shared.meta.partitions)?;
+        check::partition_exists(partition, self.state.meta.partitions)?;
         self.read()?.read_log(partition, log, after, limit)
     }
 
@@ -197,12 +202,12 @@ impl Store for Memory {
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {
-        let hints = self.shared.hints.subscribe();
-        let closed = self.closed.subscribe();
-        stream::unfold((hints, closed, self.id), |(mut hints, mut closed, id)| async move {
+        let hints = self.state.hints.subscribe();
+        let closed = self.closed.clone();
+        stream::unfold((hints, closed, self.id), |(mut hints, closed, id)| async move {
             let wake = tokio::select! {
                 biased;
-                _ = closed.wait_for(|closed| *closed) => None,
+                () = closed.cancelled() => None,
                 wake = next_hint(&mut hints, id) => wake,
             };
             wake.map(|wake| (wake, (hints, closed, id)))
@@ -215,7 +220,7 @@ impl Store for Memory {
     }
 
     fn meta(&self) -> Meta {
-        self.shared.meta
+        self.state.meta
     }
 
     async fn health(&self) -> Result<Health> {
@@ -225,11 +230,11 @@ impl Store for Memory {
     }
 
     fn stats(&self) -> Stats {
-        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.stats.lock()
     }
 
     async fn close(&self) -> Result<()> {
-        self.closed.send_replace(true);
+        self.closed.cancel();
         self.home.send_replace(Home::Nowhere);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! How ranks and places are written in the columns of any SQL database, whose integers have a sign.
 
-use crate::{Entry, IndexName, Place};
+use crate::{Entry, IndexName, IndexPlace};
 
 /// The name that the rows of due times have; no index can have it.
 pub(crate) const DUE: &str = "";
@@ -25,18 +25,18 @@ pub(crate) fn clamp(number: u64) -> i64 {
 }
 
 /// The name and rank under which a place is a row.
-pub(crate) fn named(place: &Place) -> (&str, i64) {
+pub(crate) fn named(place: &IndexPlace) -> (&str, i64) {
     match place {
-        Place::Index(entry) => (entry.name.as_str(), rank_to_sql(entry.rank)),
-        Place::Due(due) => (DUE, rank_to_sql(*due)),
+        IndexPlace::Entry(entry) => (entry.name.as_str(), rank_to_sql(entry.rank)),
+        IndexPlace::Due(due) => (DUE, rank_to_sql(*due)),
     }
 }
 
 /// The place of a row.
-pub(crate) fn place(name: &str, rank: i64) -> Place {
+pub(crate) fn place(name: &str, rank: i64) -> IndexPlace {
     match name {
-        DUE => Place::Due(rank_from_sql(rank)),
-        name => Place::Index(Entry { name: IndexName::new(name), rank: rank_from_sql(rank) }),
+        DUE => IndexPlace::Due(rank_from_sql(rank)),
+        name => IndexPlace::Entry(Entry { name: IndexName::new(name), rank: rank_from_sql(rank) }),
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn places_survive_their_row() {
         let entry = Entry { name: IndexName::new("a"), rank: u64::MAX };
-        for one in [Place::Index(entry), Place::Due(0), Place::Due(u64::MAX)] {
+        for one in [IndexPlace::Entry(entry), IndexPlace::Due(0), IndexPlace::Due(u64::MAX)] {
             let (name, rank) = named(&one);
             assert_eq!(place(name, rank), one);
         }

@@ -5,7 +5,8 @@ use crate::{Error, Result};
 use futures_util::future::BoxFuture;
 use onward_core::{Millis, Span};
 use onward_engine::clock::{Clock, SystemClock};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::{Layer, Service};
 
@@ -59,14 +60,14 @@ impl CircuitBreaker {
     #[must_use]
     pub fn is_open(&self) -> bool {
         let now = self.clock.now();
-        self.lock().open_until.is_some_and(|until| now < until)
+        self.seen.lock().open_until.is_some_and(|until| now < until)
     }
 
     /// Lets a call through, or says when to come again. The answer is whether it tries for the others: one that waits for
     /// something to happen does not, since they would wait with it.
     fn enter(&self, waits: bool) -> Result<bool> {
         let now = self.clock.now();
-        let mut seen = self.lock();
+        let mut seen = self.seen.lock();
         let Some(until) = seen.open_until else { return Ok(false) };
         if now < until || (seen.trying && !waits) {
             return Err(Error::CircuitOpen { retry_after: (until - now).max(Span(1)) });
@@ -78,7 +79,7 @@ impl CircuitBreaker {
     /// Takes in how a call ended.
     fn learn(&self, failed: bool) {
         let now = self.clock.now();
-        let mut seen = self.lock();
+        let mut seen = self.seen.lock();
         if !failed {
             *seen = Seen::default();
             return;
@@ -89,10 +90,6 @@ impl CircuitBreaker {
             seen.trying = false;
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A call that tries for the others. Dropped before its end it has said nothing, and another one may try.
@@ -101,7 +98,7 @@ struct Trying(CircuitBreaker, bool);
 impl Drop for Trying {
     fn drop(&mut self) {
         if self.1 {
-            self.0.lock().trying = false;
+            self.0.seen.lock().trying = false;
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::{Error, Result};
 use futures_util::future::BoxFuture;
 use onward_core::Span;
 use onward_engine::clock::{Clock, SystemClock};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::{Layer, Service};
 
@@ -57,7 +58,7 @@ impl RateLimit {
 
     fn wait(&self) -> Span {
         let now = self.clock.now().0.saturating_mul(1_000);
-        let wait = self.turns.lock().unwrap_or_else(PoisonError::into_inner).take(now);
+        let wait = self.turns.lock().take(now);
         Span(wait.div_ceil(1_000))
     }
 }

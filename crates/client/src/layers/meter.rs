@@ -5,8 +5,9 @@ use crate::{Error, Result};
 use futures_util::future::BoxFuture;
 use onward_core::Span;
 use onward_engine::clock::{Clock, SystemClock};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::{Layer, Service};
 
@@ -68,7 +69,7 @@ impl Meter {
     /// What was counted so far, by call and code.
     #[must_use]
     pub fn read(&self) -> Vec<Row> {
-        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = self.counted.lock();
         let row = |((call, code), count): (&(&'static str, String), &Count)| Row {
             call,
             code: code.clone(),
@@ -80,7 +81,7 @@ impl Meter {
     }
 
     fn count(&self, call: &'static str, code: &str, took: Span) {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.counted.lock();
         let count = counted.entry((call, code.to_owned())).or_default();
         count.calls += 1;
         count.took = count.took + took;

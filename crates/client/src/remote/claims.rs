@@ -1,9 +1,9 @@
 //! Claims of one moment by the same worker, sent together; what comes is shared out, and who got nothing goes on waiting.
 
 use super::exchange::{Exchange, Request};
-use super::handed::Handed;
-use super::pace::Pace;
-use super::{encode, read};
+use super::minimum_wait::MinimumWait;
+use super::undelivered::UndeliveredWork;
+use super::{decode, encode};
 use crate::wire::ClaimAnswer;
 use crate::{Error, Result};
 use futures_util::future::join_all;
@@ -14,18 +14,18 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Sends claims to a server.
 #[derive(Debug, Clone)]
-pub(super) struct Claims(mpsc::UnboundedSender<Waiting>);
+pub(super) struct Claims(mpsc::UnboundedSender<QueuedClaim>);
 
-/// Somebody who wants work.
+/// A claim that is not answered yet, and where its answer goes.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedClaim {
     namespace: Namespace,
     wants: Wants,
     wait: Span,
-    tell: oneshot::Sender<Result<Handed>>,
+    tell: oneshot::Sender<Result<UndeliveredWork>>,
 }
 
-impl Waiting {
+impl QueuedClaim {
     /// Whether both can share a request. One that asks for nothing is left to the server, which refuses it.
     fn goes_with(&self, other: &Self) -> bool {
         let wants = &other.wants;
@@ -39,31 +39,31 @@ impl Waiting {
 
 impl Claims {
     pub(super) fn new(exchange: Arc<Exchange>) -> Self {
-        let (sender, waiting) = mpsc::unbounded_channel();
-        tokio::spawn(run(exchange, waiting));
-        Self(sender)
+        let (queue, claims) = mpsc::unbounded_channel();
+        tokio::spawn(run(exchange, claims));
+        Self(queue)
     }
 
     /// Claims work, and waits for the first if there is none.
     pub(super) async fn call(&self, namespace: Namespace, wants: Wants, wait: Span) -> Result<Vec<Claimed>> {
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
-        self.0.send(Waiting { namespace, wants, wait, tell }).map_err(|_| gone())?;
-        Ok(told.await.map_err(|_| gone())??.open())
+        self.0.send(QueuedClaim { namespace, wants, wait, tell }).map_err(|_| gone())?;
+        Ok(told.await.map_err(|_| gone())??.accept())
     }
 }
 
-async fn run(exchange: Arc<Exchange>, mut waiting: mpsc::UnboundedReceiver<Waiting>) {
-    while let Some(first) = waiting.recv().await {
+async fn run(exchange: Arc<Exchange>, mut claims: mpsc::UnboundedReceiver<QueuedClaim>) {
+    while let Some(first) = claims.recv().await {
         let mut all = vec![first];
         // Whoever an answer has just woken may want something too; it is next in line to run.
         tokio::task::yield_now().await;
-        while let Ok(more) = waiting.try_recv() {
+        while let Ok(more) = claims.try_recv() {
             all.push(more);
         }
         while let Some(first) = all.first() {
             let mut room = limits::CALL_ITEMS_MAX.saturating_sub(first.wants.max);
-            let mut fits = |other: &Waiting| {
+            let mut fits = |other: &QueuedClaim| {
                 let fits = other.goes_with(first) && other.wants.max <= room;
                 room -= if fits { other.wants.max } else { 0 };
                 fits
@@ -78,12 +78,12 @@ async fn run(exchange: Arc<Exchange>, mut waiting: mpsc::UnboundedReceiver<Waiti
 }
 
 /// Asks until everybody of the group has something, or the time is up.
-async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
+async fn together(exchange: Arc<Exchange>, mut group: Vec<QueuedClaim>) {
     let began = exchange.here();
     while let Some(first) = group.first() {
         let wait = first.wait - (exchange.here() - began);
         let wants = Wants { max: group.iter().map(|one| one.wants.max).sum(), ..first.wants.clone() };
-        let (namespace, pace) = (first.namespace.clone(), Pace::start(wait));
+        let (namespace, minimum) = (first.namespace.clone(), MinimumWait::start(wait));
         let answer = tokio::select! {
             biased;
             answer = ask(&exchange, &namespace, wants, wait) => answer,
@@ -95,10 +95,10 @@ async fn together(exchange: Arc<Exchange>, mut group: Vec<Waiting>) {
             Err(error) => return group.into_iter().for_each(|one| tell(one, Err(error.clone()))),
         };
         let over = claimed.is_empty() || wait == Span(0);
-        group = share_out(group, claimed, |claimed| Handed::new(&exchange, &namespace, claimed));
+        group = share_out(group, claimed, |claimed| UndeliveredWork::new(&exchange, &namespace, claimed));
         if over {
-            pace.nothing_came().await;
-            let nothing = || Handed::new(&exchange, &namespace, Vec::new());
+            minimum.elapsed().await;
+            let nothing = || UndeliveredWork::new(&exchange, &namespace, Vec::new());
             group.drain(..).for_each(|one| tell(one, Ok(nothing())));
         }
     }
@@ -109,11 +109,15 @@ async fn ask(exchange: &Exchange, namespace: &Namespace, wants: Wants, wait: Spa
     // A repeat would take more; whoever waits for work asks again.
     let request = Request::post(namespace, "/v1/work/claim", &body)?.waiting(wait).once();
     let answer: ClaimAnswer = exchange.ask(request).await?;
-    answer.executions.into_iter().map(read::claimed).collect()
+    answer.executions.into_iter().map(decode::claimed).collect()
 }
 
 /// Gives each as much as it wants, in order; the answer is who got nothing. What nobody wants any more is given back.
-fn share_out(group: Vec<Waiting>, claimed: Vec<Claimed>, hand: impl Fn(Vec<Claimed>) -> Handed) -> Vec<Waiting> {
+fn share_out(
+    group: Vec<QueuedClaim>,
+    claimed: Vec<Claimed>,
+    wrap: impl Fn(Vec<Claimed>) -> UndeliveredWork,
+) -> Vec<QueuedClaim> {
     let (mut without, mut left) = (Vec::new(), claimed.into_iter());
     for one in group {
         if one.tell.is_closed() {
@@ -123,14 +127,14 @@ fn share_out(group: Vec<Waiting>, claimed: Vec<Claimed>, hand: impl Fn(Vec<Claim
         if share.is_empty() {
             without.push(one);
         } else {
-            tell(one, Ok(hand(share)));
+            tell(one, Ok(wrap(share)));
         }
     }
-    drop(hand(left.collect()));
+    drop(wrap(left.collect()));
     without
 }
 
 /// Answers one; what it does not hear is dropped, and so given back.
-fn tell(one: Waiting, answer: Result<Handed>) {
+fn tell(one: QueuedClaim, answer: Result<UndeliveredWork>) {
     let _unheard = one.tell.send(answer).is_err();
 }

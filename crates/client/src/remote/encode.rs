@@ -1,4 +1,4 @@
-//! What a client says, in the words of the HTTP API.
+//! Turns the client's types into the JSON of requests.
 
 use crate::wire::{
     ClaimRequest, EndKind, EventQuery, LeaseToken, Length, NewWork, PolicyFields, ReportItem, RetryFields, SearchQuery,

@@ -18,7 +18,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 /// The first pause before a request is repeated; it doubles up to the longest.
 const PAUSE_FIRST: Span = Span(50);
@@ -46,7 +47,7 @@ pub(crate) struct Exchange {
     time: ServerTime,
     clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<Chance>,
-    closed: watch::Sender<bool>,
+    closed: CancellationToken,
     calls: Arc<Semaphore>,
 }
 
@@ -134,7 +135,7 @@ impl Exchange {
             time: ServerTime::default(),
             clock: options.clock.clone(),
             chance: options.chance.clone(),
-            closed: watch::Sender::new(false),
+            closed: CancellationToken::new(),
             calls: Arc::new(Semaphore::new(CALLS_MAX as usize)),
         })
     }
@@ -158,12 +159,12 @@ impl Exchange {
     pub(crate) async fn enter(&self) -> Result<OwnedSemaphorePermit> {
         let shut = || Error::from(onward_engine::Error::ShuttingDown);
         let permit = self.calls.clone().acquire_owned().await.map_err(|_| shut())?;
-        if *self.closed.borrow() { Err(shut()) } else { Ok(permit) }
+        if self.closed.is_cancelled() { Err(shut()) } else { Ok(permit) }
     }
 
     /// Turns new calls away, and ends those that wait for something to happen.
     pub(crate) fn close(&self) {
-        self.closed.send_replace(true);
+        self.closed.cancel();
     }
 
     /// Closes, and waits until no call is under way.
@@ -183,13 +184,11 @@ impl Exchange {
         if request.wait == Span(0) {
             return self.insist(request).await;
         }
-        let mut closed = self.closed.subscribe();
         tokio::select! {
             biased;
             // What is there already may hold work.
             reply = self.insist(request) => reply,
-            // The sender lives as long as this, so there is no error.
-            _ = closed.wait_for(|closed| *closed) => Err(onward_engine::Error::ShuttingDown.into()),
+            () = self.closed.cancelled() => Err(onward_engine::Error::ShuttingDown.into()),
         }
     }
 
@@ -205,7 +204,7 @@ impl Exchange {
                 Error::Server(problem) => problem.retry_after.unwrap_or_default() + self.chance.jittered(pause),
                 _ => self.chance.jittered(pause),
             };
-            let late = self.clock.now() + rest >= deadline || *self.closed.borrow();
+            let late = self.clock.now() + rest >= deadline || self.closed.is_cancelled();
             if late || !request.repeats || !error.is_temporary() {
                 return Err(error);
             }

@@ -1,4 +1,4 @@
-//! Calls that many tasks make at the same time, sent together: whoever comes while others are under way shares a request.
+//! Batches concurrent calls of many tasks into few requests.
 
 use crate::{Error, Result};
 use futures_util::future::{BoxFuture, join_all};
@@ -31,20 +31,21 @@ pub(crate) trait Shareable: Clone + Send + 'static {
     fn bytes(&self) -> usize;
 }
 
-type Waiting<I> = (I, oneshot::Sender<Result<<I as Shareable>::Answer>>);
+/// A call that is not sent yet, and where its answer goes.
+type QueuedCall<I> = (I, oneshot::Sender<Result<<I as Shareable>::Answer>>);
 type Answers<I> = Result<Vec<Result<<I as Shareable>::Answer>>>;
 type Send_<I> = Arc<dyn Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync>;
 
 /// Gathers calls of one kind.
 pub(crate) struct Gather<I: Shareable> {
-    waiting: mpsc::UnboundedSender<Waiting<I>>,
+    queue: mpsc::UnboundedSender<QueuedCall<I>>,
     /// Requests that went out.
     turn: Arc<AtomicUsize>,
 }
 
 impl<I: Shareable> Clone for Gather<I> {
     fn clone(&self) -> Self {
-        Self { waiting: self.waiting.clone(), turn: self.turn.clone() }
+        Self { queue: self.queue.clone(), turn: self.turn.clone() }
     }
 }
 
@@ -61,10 +62,10 @@ impl<I: Shareable> Gather<I> {
     where
         F: Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync + 'static,
     {
-        let (sender, waiting) = mpsc::unbounded_channel();
+        let (queue, calls) = mpsc::unbounded_channel();
         let turn = Arc::<AtomicUsize>::default();
-        tokio::spawn(run(waiting, Arc::new(send), turn.clone()));
-        Self { waiting: sender, turn }
+        tokio::spawn(run(calls, Arc::new(send), turn.clone()));
+        Self { queue, turn }
     }
 
     /// A number that most of those have in common which will share a request.
@@ -81,17 +82,17 @@ impl<I: Shareable> Gather<I> {
     pub(crate) async fn call(&self, item: I) -> Result<I::Answer> {
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
-        self.waiting.send((item, tell)).map_err(|_| gone())?;
+        self.queue.send((item, tell)).map_err(|_| gone())?;
         told.await.map_err(|_| gone())?
     }
 }
 
-async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, send: Send_<I>, turn: Arc<AtomicUsize>) {
+async fn run<I: Shareable>(mut calls: mpsc::UnboundedReceiver<QueuedCall<I>>, send: Send_<I>, turn: Arc<AtomicUsize>) {
     let (room, more) = (Arc::new(Semaphore::new(REQUESTS)), Arc::new(Semaphore::new(REQUESTS_MORE)));
-    let mut left: VecDeque<Waiting<I>> = VecDeque::new();
+    let mut left: VecDeque<QueuedCall<I>> = VecDeque::new();
     loop {
         if left.is_empty() {
-            match waiting.recv().await {
+            match calls.recv().await {
                 Some(first) => left.push_back(first),
                 None => return,
             }
@@ -108,7 +109,7 @@ async fn run<I: Shareable>(mut waiting: mpsc::UnboundedReceiver<Waiting<I>>, sen
         let Ok(permit) = permit else { return };
         // Whoever an answer has just woken may have something more to send; it is next in line to run.
         tokio::task::yield_now().await;
-        while let Ok(more) = waiting.try_recv() {
+        while let Ok(more) = calls.try_recv() {
             left.push_back(more);
         }
         // What nobody waits for any more was not sent, and so it stays.
@@ -147,8 +148,8 @@ async fn each<I: Shareable>(send: &Send_<I>, items: Vec<I>) -> Vec<Result<I::Ans
 }
 
 /// The first in line, and those that can share a request with it.
-fn together<I: Shareable>(left: &mut VecDeque<Waiting<I>>) -> Vec<Waiting<I>> {
-    let mut taken: Vec<Waiting<I>> = Vec::new();
+fn together<I: Shareable>(left: &mut VecDeque<QueuedCall<I>>) -> Vec<QueuedCall<I>> {
+    let mut taken: Vec<QueuedCall<I>> = Vec::new();
     let (mut bytes, mut rest) = (0, VecDeque::new());
     for item in left.drain(..) {
         let fits = match taken.first() {
@@ -171,7 +172,7 @@ fn together<I: Shareable>(left: &mut VecDeque<Waiting<I>>) -> Vec<Waiting<I>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     #[derive(Debug, Clone, PartialEq)]
     struct Letter(char, usize);
@@ -194,16 +195,16 @@ mod tests {
         let note = sent.clone();
         let gather = Gather::new(move |letters: Vec<Letter>| {
             let together: String = letters.iter().map(|letter| letter.0).collect();
-            note.lock().unwrap().push(together.clone());
+            note.lock().push(together.clone());
             Box::pin(async move { Ok(together.chars().map(Ok).collect()) })
         });
         let calls = "aBcDe".chars().map(|letter| gather.call(Letter(letter, 1)));
         let answers = join_all(calls).await;
         assert_eq!(answers.into_iter().map(Result::unwrap).collect::<String>(), "aBcDe");
-        assert_eq!(*sent.lock().unwrap(), ["ace", "BD"]);
+        assert_eq!(*sent.lock(), ["ace", "BD"]);
         let large = ['a', 'b'].map(|letter| gather.call(Letter(letter, BYTES_MAX)));
         join_all(large).await;
-        assert_eq!(sent.lock().unwrap()[2..], ["a", "b"], "large ones go alone");
+        assert_eq!(sent.lock()[2..], ["a", "b"], "large ones go alone");
     }
 
     #[tokio::test]

@@ -2,8 +2,8 @@
 
 use super::exchange::{Exchange, Request};
 use super::gather::{Gather, Shareable};
-use super::handed::Handed;
-use super::{encode, read};
+use super::undelivered::UndeliveredWork;
+use super::{decode, encode};
 use crate::call::Reports;
 use crate::wire::{ClaimRequest, EndKind, ReportBatch, ReportBatchAnswer, ReportItem};
 use crate::{Error, Result};
@@ -23,7 +23,7 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) reported: Result<Reported>,
-    pub(super) claimed: Result<Handed>,
+    pub(super) claimed: Result<UndeliveredWork>,
 }
 
 impl Shareable for Ended {
@@ -64,7 +64,7 @@ async fn together(exchange: Arc<Exchange>, ended: Vec<Ended>) -> Result<Vec<Resu
     let mut share = claimed.map(Vec::into_iter);
     let told = reported.into_iter().zip(wanted).map(|(reported, most)| {
         let claimed = match &mut share {
-            Ok(left) => Ok(Handed::new(&exchange, &namespace, left.take(most).collect())),
+            Ok(left) => Ok(UndeliveredWork::new(&exchange, &namespace, left.take(most).collect())),
             Err(error) => Err(error.clone()),
         };
         Ok(Told { reported, claimed })
@@ -91,10 +91,10 @@ pub(super) async fn send(
     }
     let ReportBatchAnswer { results, executions, claim_problem } = answer?;
     let reported = results.into_iter().zip(ends);
-    let reported = reported.map(|(answer, end)| read::item(answer, |done| read::reported(end, done)).flatten());
+    let reported = reported.map(|(answer, end)| decode::item(answer, |done| decode::reported(end, done)).flatten());
     let claimed = match claim_problem {
         Some(problem) => Err(Error::Server(Box::new(problem))),
-        None => executions.into_iter().map(read::claimed).collect(),
+        None => executions.into_iter().map(decode::claimed).collect(),
     };
     Ok(Reports { reported: reported.collect(), claimed })
 }

@@ -3,10 +3,10 @@
 use super::claims::Claims;
 use super::exchange::{Exchange, Reply, Request};
 use super::gather::Gather;
-use super::pace::Pace;
+use super::minimum_wait::MinimumWait;
 use super::reports::{self, Ended, Told};
 use super::submits::{self, Piece};
-use super::{encode, read};
+use super::{decode, encode};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::wire::{
     Acted, AttemptList, CancelRequest, CountsAnswer, EventPage, FoundPage, HistoryPage, KeyList, LaneInfo, LaneList,
@@ -80,7 +80,7 @@ impl Remote {
             Ask::Progress { lease, percent, message } => {
                 let body = ProgressRequest { lease: LeaseToken(lease), percent, message };
                 let leased: Leased = self.exchange.ask(Request::post(of, "/v1/work/progress", &body)?).await?;
-                read::renewed(leased).into()
+                decode::renewed(leased).into()
             }
             Ask::Get(id) => self.look(of, id).await?.map(Box::new).into(),
             Ask::Ending { id, wait } => self.ending(of, id, wait).await?.into(),
@@ -126,25 +126,25 @@ impl Remote {
             }
             Ask::Counts => {
                 let counts: CountsAnswer = self.exchange.ask(get("/v1/counts".to_owned())).await?;
-                read::counts(counts).into()
+                decode::counts(counts).into()
             }
             Ask::Lanes => {
                 let list: LaneList = self.exchange.ask(get("/v1/lanes".to_owned())).await?;
-                list.lanes.into_iter().map(read::lane).collect::<Vec<_>>().into()
+                list.lanes.into_iter().map(decode::lane).collect::<Vec<_>>().into()
             }
             Ask::Lane(lane) => {
                 let info: LaneInfo = self.exchange.ask(get(format!("/v1/lanes/{lane}"))).await?;
-                read::lane(info).into()
+                decode::lane(info).into()
             }
             Ask::Events { filter, cursor, wait, limit } => {
                 let query = encode::events(filter, cursor, wait, limit.clamp(1, limits::PAGE_MAX));
                 let request = get(encode::with_query("/v1/events", &query)).waiting(wait);
-                let pace = Pace::start(wait);
+                let minimum = MinimumWait::start(wait);
                 let page: EventPage = self.exchange.ask(request).await?;
                 if page.events.is_empty() {
-                    pace.nothing_came().await;
+                    minimum.elapsed().await;
                 }
-                read::events(page).into()
+                decode::events(page).into()
             }
             Ask::Keys => self.exchange.ask::<KeyList>(get("/v1/keys".to_owned())).await?.keys.into(),
             other => {
@@ -185,7 +185,7 @@ impl Remote {
     async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<onward_core::Renewed>>> {
         let body = RenewRequest { leases: leases.into_iter().map(LeaseToken).collect(), lease: Some(Length(ttl)) };
         let answer: RenewAnswer = self.exchange.ask(Request::post(of, "/v1/work/renew", &body)?).await?;
-        Ok(answer.results.into_iter().map(|answer| read::item(answer, read::renewed)).collect())
+        Ok(answer.results.into_iter().map(|answer| decode::item(answer, decode::renewed)).collect())
     }
 
     /// Each goes its own way, beside those of others; the first one takes the claim along.
@@ -202,7 +202,7 @@ impl Remote {
                 Ok(Told { reported: one, claimed: more }) => {
                     reported.push(one);
                     claimed = claimed.and_then(|mut all: Vec<Claimed>| {
-                        all.extend(more?.open());
+                        all.extend(more?.accept());
                         Ok(all)
                     });
                 }
@@ -231,10 +231,10 @@ impl Remote {
                 Span(0) => format!("/v1/executions/{id}/result"),
                 left => format!("/v1/executions/{id}/result?wait={}", left.0),
             };
-            let pace = Pace::start(left);
+            let minimum = MinimumWait::start(left);
             match self.exchange.send(Request::get(of, path).waiting(left)).await {
                 Ok(reply) if reply.status == 202 => {
-                    pace.nothing_came().await;
+                    minimum.elapsed().await;
                     if self.exchange.here() - began >= wait {
                         return Ok(Ending::None(reply.json::<Description>()?.state));
                     }
@@ -286,7 +286,7 @@ impl Remote {
         // A repeat must not undo what somebody else has decided meanwhile.
         let request = Request::patch(of, format!("/v1/lanes/{lane}"), &body)?;
         let info: LaneInfo = self.exchange.ask(request.named(CommandId(self.exchange.chance.id()))).await?;
-        Ok(read::lane(info))
+        Ok(decode::lane(info))
     }
 }
 

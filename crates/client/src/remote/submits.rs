@@ -1,8 +1,8 @@
 //! Submits of one moment, sent together.
 
+use super::decode;
 use super::exchange::{Exchange, Request};
 use super::gather::{Gather, Shareable};
-use super::read;
 use crate::Result;
 use crate::wire::{NewWork, SubmitBatch, SubmitBatchAnswer};
 use onward_core::{Namespace, Submitted};
@@ -43,7 +43,7 @@ pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
 async fn send(exchange: &Exchange, namespace: &Namespace, batch: &SubmitBatch) -> Result<Vec<Result<Submitted>>> {
     let request = Request::post(namespace, "/v1/executions/batch", batch)?;
     let answer: SubmitBatchAnswer = exchange.ask(request).await?;
-    Ok(answer.results.into_iter().map(|answer| read::item(answer, |done| read::submitted(&done))).collect())
+    Ok(answer.results.into_iter().map(|answer| decode::item(answer, |done| decode::submitted(&done))).collect())
 }
 
 /// Submits many in as few requests as the server lets them fit: what is too large for one goes out in halves, and one that

@@ -1,7 +1,7 @@
 //! What time it is at the server: guessed from the times that its answers carry.
 
 use onward_core::{Millis, Span};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// How long the best guess is kept; clocks drift.
 const KEPT: Span = Span::minutes(1);
@@ -24,7 +24,7 @@ impl ServerTime {
     /// is that of the moment at which the answer arrived, less its way. The quicker a call was, the shorter was the way.
     pub(crate) fn learn(&self, there: Millis, asked: Millis, answered: Millis) {
         let guess = Guess { there, here: answered, error: answered - asked };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let better = known.is_none_or(|known| guess.error <= known.error || answered - known.here > KEPT);
         if better {
             *known = Some(guess);
@@ -33,7 +33,7 @@ impl ServerTime {
 
     /// The server's time, as far as it is known.
     pub(crate) fn at(&self, now: Millis) -> Millis {
-        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *self.0.lock();
         match known {
             Some(Guess { there, here, .. }) if now >= here => there + (now - here),
             Some(Guess { there, here, .. }) => there - (here - now),

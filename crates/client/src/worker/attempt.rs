@@ -1,6 +1,6 @@
 //! One attempt from lease to report: find the handler, run it, report how it ended unless the lease is lost.
 
-use super::Shared;
+use super::WorkerState;
 use super::leases::HeldLease;
 use super::report::{self, End};
 use super::running::Stage;
@@ -21,43 +21,43 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    pub(crate) fn new(shared: &Shared, claimed: Claimed) -> Self {
-        let lease = shared.leases.take(&claimed, shared.ttl());
+    pub(crate) fn new(state: &WorkerState, claimed: Claimed) -> Self {
+        let lease = state.leases.take(&claimed, state.ttl());
         Self { claimed, lease }
     }
 }
 
 /// Runs an execution and, while that brings more work, the next ones.
-pub(crate) async fn run(shared: std::sync::Arc<Shared>, taken: Taken) {
+pub(crate) async fn run(state: std::sync::Arc<WorkerState>, taken: Taken) {
     let mut next = Some(taken);
     while let Some(taken) = next {
         let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt + 1);
         let span = tracing::info_span!("attempt", %execution, kind = %taken.claimed.kind, attempt);
         #[cfg(feature = "otel")]
         crate::otel::go_on(&span, taken.claimed.trace);
-        next = run_one(&shared, taken).instrument(span).await;
-        if shared.stage() != Stage::Working
+        next = run_one(&state, taken).instrument(span).await;
+        if state.stage() != Stage::Working
             && let Some(unused) = next.take()
         {
-            give_back(&shared, &unused.claimed).await;
+            give_back(&state, &unused.claimed).await;
         }
     }
 }
 
 /// Returns work that arrived when the worker had stopped taking any; nothing of it has run.
-async fn give_back(shared: &Shared, claimed: &Claimed) {
+async fn give_back(state: &WorkerState, claimed: &Claimed) {
     let execution = claimed.fence.execution;
-    let report = LeaseReport { command: shared.command(), fence: claimed.fence, end: engine::End::GiveBack };
-    if let Err(error) = report::send(&shared.client, report, None).await.0 {
+    let report = LeaseReport { command: state.command(), fence: claimed.fence, end: engine::End::GiveBack };
+    if let Err(error) = report::send(&state.client, report, None).await.0 {
         tracing::warn!(%execution, %error, "unused work could not be given back; its lease will run out");
     }
 }
 
 /// Runs one execution; the answer is the next one, if the report brought one along.
-pub(crate) async fn run_one(shared: &Shared, taken: Taken) -> Option<Taken> {
+pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> {
     let Taken { claimed, lease } = taken;
     let fence = claimed.fence;
-    let end = handle(shared, claimed, &lease).await;
+    let end = handle(state, claimed, &lease).await;
     if lease.is_lost() {
         tracing::info!("the lease was lost; the end of this attempt is not reported");
         return None;
@@ -71,27 +71,27 @@ pub(crate) async fn run_one(shared: &Shared, taken: Taken) -> Option<Taken> {
         End::Cancelled(reason) => tracing::info!(%reason, "cancelled by its handler"),
         End::Stopped => tracing::info!("stopped before it ended; somebody else goes on"),
     }
-    report::end(shared, &lease, fence, end).await
+    report::end(state, &lease, fence, end).await
 }
 
-async fn handle(shared: &Shared, claimed: Claimed, lease: &HeldLease) -> End {
-    let Some(handler) = shared.handlers.get(&claimed.kind) else { return unknown(shared, &claimed).await };
-    let ctx = Context::new(shared.client.clone(), &claimed, lease.signs(), shared.watch_stage());
+async fn handle(state: &WorkerState, claimed: Claimed, lease: &HeldLease) -> End {
+    let Some(handler) = state.handlers.get(&claimed.kind) else { return unknown(state, &claimed).await };
+    let ctx = Context::new(state.client.clone(), &claimed, lease.signs(), state.watch_stage());
     tokio::select! {
         biased;
         end = handler::call(handler, ctx, claimed.input) => end.map_or_else(End::from, End::Success),
-        () = shared.reaches(Stage::Stopping) => End::Stopped,
+        () = state.reaches(Stage::Stopping) => End::Stopped,
     }
 }
 
 /// Work of a kind that this worker does not know waits for one that does: it may have been submitted for a newer
 /// version of the program, and that is no reason to fail it.
-async fn unknown(shared: &Shared, claimed: &Claimed) -> End {
-    let message = format!("worker {} has no handler for {}", shared.name(), claimed.kind);
+async fn unknown(state: &WorkerState, claimed: &Claimed) -> End {
+    let message = format!("worker {} has no handler for {}", state.name(), claimed.kind);
     tracing::warn!(kind = %claimed.kind, "no handler for this kind; the execution waits for another worker");
     // The message is for people who wonder; the execution waits without it just as well.
     let ask = Ask::Progress { lease: claimed.fence, percent: None, message: Some(Reason::new(&message)) };
-    let said: crate::Result<Renewed> = shared.client.ask(ask).await;
+    let said: crate::Result<Renewed> = state.client.ask(ask).await;
     if let Err(error) = said {
         tracing::debug!(%error, "nobody could be told");
     }

@@ -2,20 +2,22 @@
 
 use onward_core::record::StopRequest;
 use onward_core::{Claimed, Fence, LeaseId, Millis, Renewed, Span};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 
 /// The leases a worker holds; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Leases {
-    held: Arc<Mutex<BTreeMap<LeaseId, Held>>>,
-    /// Told of every lease that is taken: the one that must be renewed first may be new.
+    tracked: Arc<Mutex<BTreeMap<LeaseId, TrackedLease>>>,
+    /// Notified of every lease that is taken: the one that must be renewed first may be new.
     taken: Arc<Notify>,
 }
 
+/// When a lease must be renewed, and how its handler is told that it is lost.
 #[derive(Debug)]
-struct Held {
+struct TrackedLease {
     fence: Fence,
     expires_at: Millis,
     renew_at: Millis,
@@ -32,7 +34,7 @@ pub(crate) struct Sign {
     pub(crate) stop: Option<StopRequest>,
 }
 
-impl Held {
+impl TrackedLease {
     fn is_lost(&self) -> bool {
         self.sign.borrow().lost
     }
@@ -64,7 +66,7 @@ impl HeldLease {
 
 impl Drop for HeldLease {
     fn drop(&mut self) {
-        self.leases.lock().remove(&self.id);
+        self.leases.tracked.lock().remove(&self.id);
     }
 }
 
@@ -74,8 +76,8 @@ impl Leases {
         let (sign, watching) = watch::channel(Sign::default());
         let (id, expires_at) = (claimed.fence.lease, claimed.expires_at);
         let renew_at = expires_at - Span(ttl.0 / 2);
-        let held = Held { fence: claimed.fence, expires_at, renew_at, renewing: false, sign };
-        self.lock().insert(id, held);
+        let lease = TrackedLease { fence: claimed.fence, expires_at, renew_at, renewing: false, sign };
+        self.tracked.lock().insert(id, lease);
         self.taken.notify_one();
         HeldLease { leases: self.clone(), id, sign: watching }
     }
@@ -88,10 +90,10 @@ impl Leases {
     /// The leases whose renewal is due, marked as being renewed.
     pub(crate) fn due(&self, now: Millis) -> Vec<Fence> {
         let mut due = Vec::new();
-        for held in self.lock().values_mut() {
-            if !held.renewing && !held.is_lost() && held.renew_at <= now {
-                held.renewing = true;
-                due.push(held.fence);
+        for lease in self.tracked.lock().values_mut() {
+            if !lease.renewing && !lease.is_lost() && lease.renew_at <= now {
+                lease.renewing = true;
+                due.push(lease.fence);
             }
         }
         due
@@ -99,27 +101,27 @@ impl Leases {
 
     /// Gives up the leases whose time has passed while their renewal was not answered.
     pub(crate) fn lose_expired(&self, now: Millis) {
-        for held in self.lock().values_mut() {
-            if held.expires_at <= now {
-                held.lose();
+        for lease in self.tracked.lock().values_mut() {
+            if lease.expires_at <= now {
+                lease.lose();
             }
         }
     }
 
     /// When to look again; nothing while no lease is held.
     pub(crate) fn next(&self) -> Option<Millis> {
-        let all = self.lock();
-        let alive = all.values().filter(|held| !held.is_lost());
-        alive.map(|held| if held.renewing { held.expires_at } else { held.renew_at.min(held.expires_at) }).min()
+        let all = self.tracked.lock();
+        let alive = all.values().filter(|lease| !lease.is_lost());
+        alive.map(|lease| if lease.renewing { lease.expires_at } else { lease.renew_at.min(lease.expires_at) }).min()
     }
 
     /// A lease was renewed.
     pub(crate) fn renewed(&self, id: LeaseId, renewed: Renewed, ttl: Span) {
-        if let Some(held) = self.lock().get_mut(&id) {
-            held.renewing = false;
-            held.expires_at = renewed.expires_at;
-            held.renew_at = renewed.expires_at - Span(ttl.0 / 2);
-            held.sign.send_if_modified(|sign| {
+        if let Some(lease) = self.tracked.lock().get_mut(&id) {
+            lease.renewing = false;
+            lease.expires_at = renewed.expires_at;
+            lease.renew_at = renewed.expires_at - Span(ttl.0 / 2);
+            lease.sign.send_if_modified(|sign| {
                 let news = sign.stop != renewed.stop;
                 sign.stop = renewed.stop;
                 news
@@ -129,20 +131,16 @@ impl Leases {
 
     /// A renewal could not be carried out; it is tried again at a later time.
     pub(crate) fn try_again(&self, id: LeaseId, at: Millis) {
-        if let Some(held) = self.lock().get_mut(&id) {
-            held.renewing = false;
-            held.renew_at = at;
+        if let Some(lease) = self.tracked.lock().get_mut(&id) {
+            lease.renewing = false;
+            lease.renew_at = at;
         }
     }
 
     /// A lease is lost: its handler is told and it is not renewed any more.
     pub(crate) fn lose(&self, id: LeaseId) {
-        if let Some(held) = self.lock().get_mut(&id) {
-            held.lose();
+        if let Some(lease) = self.tracked.lock().get_mut(&id) {
+            lease.lose();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<LeaseId, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! How the end of an attempt is reported: with one id, again and again while the lease is held.
 
-use super::Shared;
+use super::WorkerState;
 use super::attempt::Taken;
 use super::leases::HeldLease;
 use crate::call::{Ask, Reports};
@@ -69,22 +69,22 @@ pub(crate) async fn send(client: &Client, report: LeaseReport, claim: Option<Wan
 }
 
 /// Reports an end. After a success the next execution is asked for in the same breath, since a slot becomes free.
-pub(crate) async fn end(shared: &Shared, lease: &HeldLease, fence: Fence, end: End) -> Option<Taken> {
-    let command = shared.command();
-    let refills = matches!(end, End::Success(_)) && shared.refills();
-    let claim = refills.then(|| shared.wants(1));
-    let (reported, mut claimed) = send(&shared.client, end.report(command, fence), claim).await;
+pub(crate) async fn end(state: &WorkerState, lease: &HeldLease, fence: Fence, end: End) -> Option<Taken> {
+    let command = state.command();
+    let refills = matches!(end, End::Success(_)) && state.refills();
+    let claim = refills.then(|| state.wants(1));
+    let (reported, mut claimed) = send(&state.client, end.report(command, fence), claim).await;
     // Its lease is renewed from now on, however long the report before it takes.
-    let next = claimed.pop().map(|claimed| Taken::new(shared, claimed));
+    let next = claimed.pop().map(|claimed| Taken::new(state, claimed));
     if let Err(error) = reported {
-        insist(shared, lease, fence, command, end, error).await;
+        insist(state, lease, fence, command, end, error).await;
     }
     next
 }
 
 /// Repeats a report that was not accepted, for as long as that may help.
 async fn insist(
-    shared: &Shared,
+    state: &WorkerState,
     lease: &HeldLease,
     fence: Fence,
     mut command: CommandId,
@@ -99,17 +99,17 @@ async fn insist(
         if error.is_argument() && matches!(end, End::Success(_) | End::Later(_)) {
             // What the handler returned is refused, and so it would be after another attempt.
             end = End::Failed(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
-            command = shared.command();
+            command = state.command();
         } else if error.is_refused() {
             return tracing::info!(%execution, %error, "the attempt is over; its end is not reported");
         } else if lease.is_lost() || !may_pass || error.is_shut_down() {
             return tracing::warn!(%execution, %error, "the end of an attempt could not be reported");
         } else {
             tracing::warn!(%execution, %error, "the end of an attempt could not be reported; trying again");
-            shared.client.clock().sleep(shared.client.chance().jittered(pause)).await;
+            state.client.clock().sleep(state.client.chance().jittered(pause)).await;
             pause = Span(pause.0 * 2).min(PAUSE_MAX);
         }
-        match send(&shared.client, end.report(command, fence), None).await.0 {
+        match send(&state.client, end.report(command, fence), None).await.0 {
             Ok(()) => return,
             Err(again) => error = again,
         }

@@ -35,8 +35,8 @@ pub(crate) enum Stage {
     Stopping,
 }
 
-/// What the parts of a running worker share.
-pub(crate) struct Shared {
+/// What the attempts, the heartbeat and the claims of a running worker share.
+pub(crate) struct WorkerState {
     pub(crate) client: Client,
     pub(crate) handlers: BTreeMap<Kind, Handler>,
     pub(crate) leases: Leases,
@@ -46,13 +46,13 @@ pub(crate) struct Shared {
     claiming: AtomicBool,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for WorkerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("wants", &self.wants).finish_non_exhaustive()
+        f.debug_struct("WorkerState").field("wants", &self.wants).finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl WorkerState {
     pub(crate) fn new(client: Client, handlers: BTreeMap<Kind, Handler>, wants: Wants) -> Self {
         let stage = watch::Sender::new(Stage::Working);
         Self { client, handlers, leases: Leases::default(), wants, stage, claiming: AtomicBool::new(false) }
@@ -104,7 +104,7 @@ impl Shared {
 
 /// A worker while it runs.
 pub(crate) struct Running {
-    shared: Arc<Shared>,
+    state: Arc<WorkerState>,
     grace: Span,
     slots: JoinSet<()>,
     pause: Span,
@@ -113,15 +113,15 @@ pub(crate) struct Running {
 type Claiming = Option<BoxFuture<'static, Result<Vec<Claimed>>>>;
 
 impl Running {
-    pub(crate) fn new(shared: Shared, grace: Span) -> Self {
-        Self { shared: Arc::new(shared), grace, slots: JoinSet::new(), pause: Span(0) }
+    pub(crate) fn new(state: WorkerState, grace: Span) -> Self {
+        Self { state: Arc::new(state), grace, slots: JoinSet::new(), pause: Span(0) }
     }
 
     /// Runs until the signal, then drains.
     pub(crate) async fn run(mut self, signal: impl Future<Output = ()>) -> Result<()> {
-        let shared = &self.shared;
+        let state = &self.state;
         let mut heart = JoinSet::new();
-        heart.spawn(heartbeat::run(shared.client.clone(), shared.leases.clone(), shared.ttl()));
+        heart.spawn(heartbeat::run(state.client.clone(), state.leases.clone(), state.ttl()));
         let result = self.work(signal).await;
         self.drain().await;
         result
@@ -135,7 +135,7 @@ impl Running {
             if claiming.is_none() {
                 claiming = self.claim();
             }
-            self.shared.claiming.store(claiming.is_some(), Ordering::Relaxed);
+            self.state.claiming.store(claiming.is_some(), Ordering::Relaxed);
             let claim = async {
                 match &mut claiming {
                     Some(claim) => claim.await,
@@ -165,42 +165,42 @@ impl Running {
     /// Asks for as much work as there are free slots.
     fn claim(&mut self) -> Claiming {
         while self.slots.try_join_next().is_some() {}
-        let free = self.shared.wants.max.saturating_sub(self.slots.len());
+        let free = self.state.wants.max.saturating_sub(self.slots.len());
         if free == 0 {
             return None;
         }
-        let (shared, wants, pause) = (self.shared.clone(), self.shared.wants(free), self.pause);
+        let (state, wants, pause) = (self.state.clone(), self.state.wants(free), self.pause);
         Some(Box::pin(async move {
             if pause > Span(0) {
-                shared.client.clock().sleep(shared.client.chance().jittered(pause)).await;
+                state.client.clock().sleep(state.client.chance().jittered(pause)).await;
             }
-            shared.client.ask(Ask::Claim { wants, wait: CLAIM_WAIT }).await
+            state.client.ask(Ask::Claim { wants, wait: CLAIM_WAIT }).await
         }))
     }
 
     fn start(&mut self, claimed: Vec<Claimed>) {
         self.pause = Span(0);
         for work in claimed {
-            let taken = Taken::new(&self.shared, work);
-            self.slots.spawn(attempt::run(self.shared.clone(), taken));
+            let taken = Taken::new(&self.state, work);
+            self.slots.spawn(attempt::run(self.state.clone(), taken));
         }
     }
 
     /// Waits for the handlers, then stops them, then leaves what does not stop to its lease.
     async fn drain(&mut self) {
-        self.shared.stage.send_replace(Stage::Draining);
+        self.state.stage.send_replace(Stage::Draining);
         if self.empties_within(self.grace).await {
             return;
         }
         tracing::info!(running = self.slots.len(), "the grace period is over; handlers are stopped");
-        self.shared.stage.send_replace(Stage::Stopping);
+        self.state.stage.send_replace(Stage::Stopping);
         if !self.empties_within(STOP_WAIT).await {
             tracing::warn!(running = self.slots.len(), "handlers did not stop; their leases will run out");
         }
     }
 
     async fn empties_within(&mut self, span: Span) -> bool {
-        let over = self.shared.client.clock().sleep(span);
+        let over = self.state.client.clock().sleep(span);
         let emptied = async { while self.slots.join_next().await.is_some() {} };
         tokio::select! {
             biased;

@@ -2,8 +2,9 @@
 
 use crate::world::on_every_store;
 use onward::{Context, Failed, LaneState, PublicState, Worker};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 on_every_store! {
     async fn higher_priority_runs_first_then_who_came_first(world: held) {
@@ -15,14 +16,14 @@ on_every_store! {
         let order = Arc::new(Mutex::new(Vec::new()));
         let noted = order.clone();
         let note = move |_: Context, name: String| {
-            noted.lock().unwrap().push(name);
+            noted.lock().push(name);
             async { Ok::<_, Failed>(()) }
         };
         let worker = Worker::new(client).on("note", note).concurrency(1).start().unwrap();
         let last = client.submit("note", "f").await.unwrap().id;
         world.until_state(last, PublicState::Completed).await;
         worker.drain().await.unwrap();
-        assert_eq!(*order.lock().unwrap(), ["c", "b", "d", "a", "e", "f"]);
+        assert_eq!(*order.lock(), ["c", "b", "d", "a", "e", "f"]);
     }
 
     async fn no_more_run_at_once_than_there_are_slots(world: held) {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use onward::call::{Ask, Ending};
 use onward::engine::clock::Clock;
 use onward::store::memory::Memory;
-use onward::store::{Around, Batch, Error, ErrorKind, Layer, Outcome, Result, Store, system_clock};
+use onward::store::{Batch, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, system_clock};
 use onward::testing::TestClock;
 use onward::wire::KeyInfo;
 use onward::{Client, ClientOptions, Context, EventFilter, ExecutionId, Failed, FindFilter, PublicState, Span, Worker};
@@ -21,7 +21,7 @@ struct Filling {
 }
 
 #[async_trait]
-impl Layer for Filling {
+impl StoreLayer for Filling {
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         let left = self.full_for.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         if left.is_ok() {
@@ -40,7 +40,7 @@ struct Away {
 }
 
 #[async_trait]
-impl Layer for Away {
+impl StoreLayer for Away {
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         inner.commit(group).await
     }
@@ -79,7 +79,7 @@ async fn a_store_that_is_away_is_waited_for_by_whoever_looks() {
         let clock = TestClock::at(onward::Millis(1_800_000_000_000));
         let held = clock.clone();
         let inner = Memory::new(8, Arc::new(move || held.now().0), 1);
-        let store = Arc::new(Around::new(Arc::new(inner), Away::default()));
+        let store = Arc::new(LayeredStore::new(Arc::new(inner), Away::default()));
         let options = ClientOptions { clock: Arc::new(clock.clone()), ..ClientOptions::default() };
         let client = Client::on_store(store.clone(), options).await.unwrap();
         let id = client.submit("rest", &()).await.unwrap().id;
@@ -92,8 +92,9 @@ async fn a_store_that_is_away_is_waited_for_by_whoever_looks() {
         let error = (&mut call).await.unwrap().expect_err("its time is up");
         assert_eq!(error.code(), "store_unavailable", "way {way}");
         let tries = store.layer().found_away.load(Ordering::SeqCst);
-        let error =
-            look(client.clone().impatient(), id, way).await.expect_err("a server's callers repeat it themselves");
+        let error = look(client.clone().without_read_retries(), id, way)
+            .await
+            .expect_err("a server's callers repeat it themselves");
         assert_eq!(error.code(), "store_unavailable", "way {way}");
         let before = store.layer().found_away.load(Ordering::SeqCst);
         let call = tokio::spawn(look(client.clone(), id, way));
@@ -116,8 +117,10 @@ async fn a_store_that_is_away_is_waited_for_by_whoever_looks() {
 
 #[tokio::test]
 async fn a_disk_that_fills_up_while_a_handler_ends_costs_no_second_attempt() {
-    let store =
-        Arc::new(Around::new(Arc::new(Memory::new(8, system_clock(), 1)), Filling { full_for: AtomicU32::new(0) }));
+    let store = Arc::new(LayeredStore::new(
+        Arc::new(Memory::new(8, system_clock(), 1)),
+        Filling { full_for: AtomicU32::new(0) },
+    ));
     let client = Client::on_store(store.clone(), ClientOptions::default()).await.unwrap();
     for failing in [false, true] {
         let disk = store.clone();
@@ -149,7 +152,7 @@ async fn a_handler_is_told_of_its_lost_lease_even_when_the_store_is_away() {
     let clock = TestClock::at(onward::Millis(1_800_000_000_000));
     let held = clock.clone();
     let inner = Memory::new(8, Arc::new(move || held.now().0), 1);
-    let store = Arc::new(Around::new(Arc::new(inner), Filling { full_for: AtomicU32::new(0) }));
+    let store = Arc::new(LayeredStore::new(Arc::new(inner), Filling { full_for: AtomicU32::new(0) }));
     let options = ClientOptions { clock: Arc::new(clock.clone()), ..ClientOptions::default() };
     let client = Client::on_store(store.clone(), options).await.unwrap();
     let (said, mut hears) = mpsc::unbounded_channel();

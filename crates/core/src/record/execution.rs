@@ -36,7 +36,7 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u16,
     /// What it works on.
-    pub input: Held,
+    pub input: StoredPayload,
     /// What its submitter decided beforehand.
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
@@ -93,7 +93,7 @@ pub struct Execution {
     pub last: Option<EndedAttempt>,
     /// What it ended with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Held>,
+    pub result: Option<StoredPayload>,
     /// How far its newest attempt says it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
@@ -122,17 +122,17 @@ pub struct Progress {
     pub at: Millis,
 }
 
-/// A payload as an execution holds it: small JSON in place, anything else in a record beside it.
+/// A payload as an execution stores it: small JSON inline, anything else in a record of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// In place.
+pub enum StoredPayload {
+    /// Inline.
     Json(Json),
-    /// In a record beside the execution.
+    /// In a payload record beside the execution.
     Beside {
-        /// Says what the bytes are.
+        /// Content type of the bytes.
         content_type: Arc<str>,
-        /// How many there are.
+        /// Number of bytes.
         bytes: u64,
     },
 }

@@ -13,7 +13,7 @@ mod state;
 
 pub use access::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
-pub use execution::{Execution, Held, Progress};
+pub use execution::{Execution, Progress, StoredPayload};
 pub use format::{ExecutionFormat, FORMAT, Format, UniqueFormat};
 pub use history::{HistoryPage, Transition};
 pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};

@@ -109,7 +109,7 @@ fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, 
 }
 
 fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Reply, Stop> {
-    let input = submit::take(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
+    let input = submit::load_payload(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
     Ok(Reply::Claimed(Box::new(Claimed {
         fence: Fence {
             execution: execution.id,

@@ -12,7 +12,7 @@ pub(crate) fn complete(view: &mut View, complete: &Complete, now: Millis) -> Res
         Owner::Repeats(_) => return Err(fence::other_use()),
     };
     let key = Key::Payload(execution.id, PayloadSlot::Result);
-    execution.result = Some(submit::hold(view, key, &complete.result)?);
+    execution.result = Some(submit::store_payload(view, key, &complete.result)?);
     execution.reclaims_in_a_row = 0;
     fence::end_attempt(&mut execution, &active, AttemptEnd::Succeeded, Some(complete.command), now);
     finish::finish(view, &mut execution, Finished::new(Outcome::Success, now))?;

@@ -1,6 +1,6 @@
 //! Removing an ended execution with all that belongs to it, piece by piece, its own record last.
 
-use crate::record::{Execution, Finished, Held, Purging, Record, State};
+use crate::record::{Execution, Finished, Purging, Record, State, StoredPayload};
 use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Rejection, Stop, View, What, limits};
 
 /// Only what has ended can be removed.
@@ -46,7 +46,7 @@ pub(crate) fn remove(
 
 /// Takes out what its submitter and its workers gave; what is left only tells that it was.
 fn empty(execution: &mut Execution) {
-    let nothing = Held::Json(Json::null());
+    let nothing = StoredPayload::Json(Json::null());
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
@@ -57,8 +57,8 @@ fn empty(execution: &mut Execution) {
 
 /// How many records may stand beside it: payloads, ended attempts, pages of its history.
 fn pieces(execution: &Execution) -> u32 {
-    let held = |held: &Held| matches!(held, Held::Beside { .. });
-    let payloads = held(&execution.input) || execution.result.as_ref().is_some_and(held);
+    let is_beside = |stored: &StoredPayload| matches!(stored, StoredPayload::Beside { .. });
+    let payloads = is_beside(&execution.input) || execution.result.as_ref().is_some_and(is_beside);
     let payloads = if payloads { 2 } else { 0 };
     payloads + execution.attempts.saturating_sub(1) + execution.pages
 }

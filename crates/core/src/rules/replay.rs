@@ -1,6 +1,6 @@
 //! Running an execution again after it has ended: a new life with a fresh budget of retries.
 
-use crate::record::{Did, Execution, Held, Next, Readiness, State, Waiting};
+use crate::record::{Did, Execution, Next, Readiness, State, StoredPayload, Waiting};
 use crate::rules::{finish, submit};
 use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Stop, View, What, When};
 
@@ -26,7 +26,7 @@ pub(crate) fn replay(
     }
     finish::hold(view, execution)?;
     // The result of the first life must not be taken for that of the second.
-    if let Some(Held::Beside { .. }) = execution.result.take() {
+    if let Some(StoredPayload::Beside { .. }) = execution.result.take() {
         view.delete(Key::Payload(execution.id, PayloadSlot::Result))?;
     }
     execution.deadline = submit::deadline(view, deadline, now)?;

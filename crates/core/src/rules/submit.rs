@@ -2,8 +2,8 @@
 
 use crate::ids::fingerprint;
 use crate::record::{
-    ClassSeen, Execution, ExecutionFormat, Format, Held, IdempotencyRecord, LaneState, Next, Readiness, Record, State,
-    Waiting, WhyDelayed,
+    ClassSeen, Execution, ExecutionFormat, Format, IdempotencyRecord, LaneState, Next, Readiness, Record, State,
+    StoredPayload, Waiting, WhyDelayed,
 };
 use crate::rules::{finish, lane};
 use crate::view::unreadable;
@@ -51,7 +51,7 @@ fn create(view: &mut View, submit: &Submit, policy: Policy, now: Millis) -> Resu
         requires: submit.requires.clone(),
         share: submit.share.clone(),
         priority: submit.priority,
-        input: hold(view, Key::Payload(submit.id, PayloadSlot::Input), &submit.input)?,
+        input: store_payload(view, Key::Payload(submit.id, PayloadSlot::Input), &submit.input)?,
         policy,
         idempotency_key: submit.idempotency_key.clone(),
         unique_key: submit.unique_key.clone(),
@@ -224,26 +224,26 @@ fn check(view: &View, submit: &Submit) -> Result<(), Rejection> {
     submit.policy.check()
 }
 
-/// Keeps a payload: small JSON in the execution, anything else in a record of its own.
-pub(crate) fn hold(view: &mut View, key: Key, payload: &Payload) -> Result<Held, Stop> {
+/// Stores a payload: small JSON in the execution, anything else in a record of its own.
+pub(crate) fn store_payload(view: &mut View, key: Key, payload: &Payload) -> Result<StoredPayload, Stop> {
     payload.check().map_err(|error| Rejection::invalid("payload", error.to_string()))?;
     let bytes = match payload {
         Payload::Json(json) if json.as_str().len() <= limits::PAYLOAD_INLINE_BYTES_MAX => {
-            return Ok(Held::Json(json.clone()));
+            return Ok(StoredPayload::Json(json.clone()));
         }
         Payload::Json(json) => Bytes::copy_from_slice(json.as_str().as_bytes()),
         Payload::Bytes { bytes, .. } => bytes.clone(),
     };
-    let held = Held::Beside { content_type: payload.content_type().into(), bytes: bytes.len() as u64 };
+    let stored = StoredPayload::Beside { content_type: payload.content_type().into(), bytes: bytes.len() as u64 };
     view.put_new(key, Record::Payload(bytes))?;
-    Ok(held)
+    Ok(stored)
 }
 
-/// Reads a payload back.
-pub(crate) fn take(view: &mut View, key: &Key, held: &Held) -> Result<Payload, Stop> {
-    let (content_type, bytes) = match held {
-        Held::Json(json) => return Ok(Payload::Json(json.clone())),
-        Held::Beside { content_type, .. } => match view.get(key)?.as_deref() {
+/// Loads a payload that [`store_payload`] stored.
+pub(crate) fn load_payload(view: &mut View, key: &Key, stored: &StoredPayload) -> Result<Payload, Stop> {
+    let (content_type, bytes) = match stored {
+        StoredPayload::Json(json) => return Ok(Payload::Json(json.clone())),
+        StoredPayload::Beside { content_type, .. } => match view.get(key)?.as_deref() {
             Some(Record::Payload(bytes)) => (content_type, bytes.clone()),
             _ => return Err(unreadable(key)),
         },

@@ -1,12 +1,12 @@
-//! Index rows that lost step with their records, as the store's own audit found them.
+//! Repairs index rows that do not match their records, as the store's own audit found them.
 
 use super::report::Notes;
 use super::{TRIES, commit};
 use crate::Error;
 use crate::shared::Shared;
-use onward_store::{Batch, Fault, FaultKind, Place, Version};
+use onward_store::{Batch, Fault, FaultKind, IndexPlace, Version};
 
-/// Notes every fault, and sets it right if asked to.
+/// Notes every fault, and repairs it if asked to.
 pub(super) async fn examine(shared: &Shared, notes: &mut Notes, faults: &[Fault]) -> Result<(), Error> {
     for fault in faults {
         let repaired = notes.repair && mend(shared, fault).await?;
@@ -18,8 +18,8 @@ pub(super) async fn examine(shared: &Shared, notes: &mut Notes, faults: &[Fault]
 
 fn told(fault: &Fault) -> (&'static str, String) {
     let place = match &fault.place {
-        Place::Index(entry) => format!("in index {} at rank {}", entry.name, entry.rank),
-        Place::Due(due) => format!("among the due times at {due}"),
+        IndexPlace::Entry(entry) => format!("in index {} at rank {}", entry.name, entry.rank),
+        IndexPlace::Due(due) => format!("among the due times at {due}"),
     };
     match fault.kind {
         FaultKind::Missing => ("index_missing", format!("it is not listed {place}")),
@@ -28,7 +28,7 @@ fn told(fault: &Fault) -> (&'static str, String) {
     }
 }
 
-/// Sets a fault right. Whoever writes the record meanwhile leaves the row as it is, so it is looked at again.
+/// Repairs a fault. A concurrent write of the record leaves the row as it is, so the record is read again.
 async fn mend(shared: &Shared, fault: &Fault) -> Result<bool, Error> {
     let mut version = fault.version;
     for _ in 0..TRIES {
@@ -40,7 +40,7 @@ async fn mend(shared: &Shared, fault: &Fault) -> Result<bool, Error> {
         }
         let record = shared.store.load(fault.partition, std::slice::from_ref(&fault.key)).await?.remove(0);
         if record.as_ref().is_some_and(|record| record.claims(&fault.place)) != (fault.kind == FaultKind::Missing) {
-            // It changed so that the row is right now.
+            // The record changed, and the row is right now.
             return Ok(true);
         }
         version = record.map(|record| record.version);

@@ -1,4 +1,4 @@
-//! Records that are listed wrongly, contradict those beside them, or cannot be read.
+//! Finds and repairs records that are indexed wrongly, contradict related ones, or cannot be read.
 
 use super::report::Notes;
 use super::{TRIES, commit};
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Loaded = BTreeMap<Key, Option<(Version, Record)>>;
 
-/// Examines the records of one page. `classes` remembers which registrations are there, `masters` collects the lanes
-/// that were changed.
+/// Examines the records of one page. `classes` collects the registrations known to exist, `masters` the lanes that were
+/// changed.
 pub(super) async fn examine(
     shared: &Shared,
     notes: &mut Notes,
@@ -54,7 +54,7 @@ fn listed_wrongly(key: &Key, record: &Record, row: &store::Record) -> bool {
     derived.entries != row.entries || derived.due != row.due
 }
 
-/// Writes a record as it is, listed where its contents say.
+/// Rewrites a record unchanged, with the index entries that follow from its contents.
 async fn list_again(shared: &Shared, partition: Partition, key: &Key) -> Result<bool, Error> {
     let name = binding::store_key(key);
     for _ in 0..TRIES {
@@ -67,7 +67,7 @@ async fn list_again(shared: &Shared, partition: Partition, key: &Key) -> Result<
         }
         let mut batch = Batch::new(partition, Version(shared.chance.id()));
         batch.expect.push((name.clone(), Some(row.version)));
-        // The very bytes are kept: they may say more than this version knows.
+        // The bytes are kept as they are: they may hold more than this version knows.
         batch.put.push(store::Record { body: row.body, ..binding::row(name.clone(), &record, batch.id) });
         if commit(shared, batch).await? {
             return Ok(true);
@@ -96,7 +96,7 @@ async fn suspects(
     }
     let there = found.iter().filter(|(_, found)| found.is_some()).map(|(key, _)| key);
     classes.extend(there.filter(|key| matches!(key, Key::Class(..))).cloned());
-    // Any record will do for a class that is known to be there.
+    // Any record will do for a class that is known to exist.
     let known = Record::Unreadable(bytes::Bytes::new());
     let beside = |key: &Key| match found.get(key) {
         Some(found) => found.as_ref().map(|(_, record)| record),
@@ -107,7 +107,7 @@ async fn suspects(
     Ok(suspected.map(|(partition, key, _)| (*partition, key.clone())).collect())
 }
 
-/// Looks at a record and all it must agree with at one moment, notes what is wrong, and sets it right if asked to.
+/// Reads a record and all it must agree with at one moment, notes what is wrong, and repairs it if asked to.
 async fn settle(shared: &Shared, notes: &mut Notes, partition: Partition, key: &Key) -> Result<(), Error> {
     let mut presumed = Vec::new();
     let mut repaired: Vec<Verdict> = Vec::new();
@@ -138,7 +138,7 @@ async fn settle(shared: &Shared, notes: &mut Notes, partition: Partition, key: &
     Ok(())
 }
 
-/// Writes what sets one thing right, if everything it was judged by is as it was.
+/// Commits one repair, if everything it was judged by is unchanged.
 async fn carry_out(shared: &Shared, partition: Partition, found: &Loaded, verdict: &Verdict) -> Result<bool, Error> {
     let mut batch = Batch::new(partition, Version(shared.chance.id()));
     for (key, found) in found {
@@ -152,7 +152,7 @@ async fn carry_out(shared: &Shared, partition: Partition, found: &Loaded, verdic
     commit(shared, batch).await
 }
 
-/// Records of one partition with their versions, read at one moment.
+/// Reads records of one partition with their versions, at one moment.
 async fn load(shared: &Shared, partition: Partition, keys: &[Key]) -> Result<Loaded, Error> {
     let names: Vec<_> = keys.iter().map(binding::store_key).collect();
     let rows = shared.store.load(partition, &names).await?;

@@ -1,74 +1,74 @@
-//! What an examination found: counted by kind, the first of each kind in words.
+//! The report of an examination: findings counted by kind, the first of each kind in words.
 
 use std::collections::BTreeMap;
 
-/// How many of each kind are told in words.
+/// Maximum findings of each kind that are reported in words.
 const TOLD_MAX: u64 = 20;
 
-/// What an examination found, so far or in all.
+/// The findings of an examination, so far or in all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Records looked at.
+    /// Records checked.
     pub records: u64,
-    /// Index rows looked at.
+    /// Index rows checked.
     pub rows: u64,
-    /// Partitions whose readers were told of a restore.
+    /// Partitions whose event readers were notified of a restore.
     pub feeds_raised: u64,
-    /// Lanes whose settings were told to every partition again.
+    /// Lanes whose settings were sent to every partition again.
     pub lanes_told: u64,
-    /// What is wrong, by its code.
+    /// Counts of findings, by code.
     pub tallies: BTreeMap<&'static str, Tally>,
-    /// The first of each kind, in the order in which they were found.
+    /// The first findings of each kind, in the order in which they were found.
     pub ailments: Vec<Ailment>,
 }
 
-/// How often something is wrong.
+/// Counts of one kind of finding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How often it was found.
     pub found: u64,
-    /// How often it was set right.
+    /// How often it was repaired.
     pub repaired: u64,
 }
 
-/// Something that is wrong.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ailment {
-    /// The stable word for it.
+    /// Stable code of its kind.
     pub code: &'static str,
-    /// The record it is about.
+    /// Key of the record it is about.
     pub key: String,
-    /// What is wrong, for people.
+    /// What is wrong, in words.
     pub detail: String,
-    /// Whether it was set right.
+    /// Whether it was repaired.
     pub repaired: bool,
 }
 
 impl Report {
-    /// How much was found.
+    /// Number of findings.
     #[must_use]
     pub fn found(&self) -> u64 {
         self.tallies.values().map(|tally| tally.found).sum()
     }
 
-    /// How much of it was set right.
+    /// Number of repaired findings.
     #[must_use]
     pub fn repaired(&self) -> u64 {
         self.tallies.values().map(|tally| tally.repaired).sum()
     }
 
-    /// Whether nothing is wrong, or nothing any more.
+    /// Whether nothing is wrong, or everything was repaired.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
         self.found() == self.repaired()
     }
 }
 
-/// The report while it is written.
+/// The report in progress.
 #[derive(Debug)]
 pub(super) struct Notes {
     pub(super) report: Report,
-    /// Whether to set right what can be.
+    /// Whether to repair what can be repaired.
     pub(super) repair: bool,
 }
 
@@ -77,7 +77,7 @@ impl Notes {
         Self { report: Report::default(), repair }
     }
 
-    /// Writes down what is wrong.
+    /// Adds a finding to the report.
     pub(super) fn note(&mut self, code: &'static str, key: String, detail: String, repaired: bool) {
         let tally = self.report.tallies.entry(code).or_default();
         tally.found += 1;

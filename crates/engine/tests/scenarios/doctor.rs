@@ -4,7 +4,7 @@ use crate::kit::{World, claim_now, claim_soon, eventually, submit, work, worker}
 use onward_core::record::LaneState;
 use onward_core::{Act, Key, Lane, LaneChange, Name, Namespace, PartitionId, Payload, Reason, Span, What, When};
 use onward_engine::{Engine, EventFilter, Examination, NewExecution, Report, Told};
-use onward_store::{Batch, Entry, IndexName, Mend, Outcome, Partition, Place, Record, Store, Version};
+use onward_store::{Batch, Entry, IndexName, IndexPlace, Mend, Outcome, Partition, Record, Store, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +65,7 @@ async fn tamper(store: &dyn Store, batch: Batch) {
     assert!(matches!(outcomes[..], [Outcome::Committed { .. }]), "{outcomes:?}");
 }
 
-async fn list(store: &dyn Store, partition: Partition, record: &Record, place: Place, listed: bool) {
+async fn list(store: &dyn Store, partition: Partition, record: &Record, place: IndexPlace, listed: bool) {
     let mut batch = Batch::new(partition, fresh());
     batch.expect.push((record.key.clone(), Some(record.version)));
     batch.mend.push(Mend { key: record.key.clone(), place, listed });
@@ -79,15 +79,15 @@ async fn remove(store: &dyn Store, partition: Partition, record: &Record) {
     tamper(store, batch).await;
 }
 
-fn places(record: &Record) -> Vec<Place> {
-    record.entries.iter().cloned().map(Place::Index).chain(record.due.map(Place::Due)).collect()
+fn places(record: &Record) -> Vec<IndexPlace> {
+    record.entries.iter().cloned().map(IndexPlace::Entry).chain(record.due.map(IndexPlace::Due)).collect()
 }
 
 /// The index, without what follows its first word.
-fn family(place: &Place) -> String {
+fn family(place: &IndexPlace) -> String {
     match place {
-        Place::Index(entry) => entry.name.as_str().split('/').next().unwrap_or_default().to_owned(),
-        Place::Due(_) => "due".to_owned(),
+        IndexPlace::Entry(entry) => entry.name.as_str().split('/').next().unwrap_or_default().to_owned(),
+        IndexPlace::Due(_) => "due".to_owned(),
     }
 }
 
@@ -109,8 +109,8 @@ pub(crate) async fn damage_in_each_index_is_found_and_repaired(world: World) {
         for place in places(record) {
             families.insert(family(&place));
             let stray = match &place {
-                Place::Index(entry) => Place::Index(Entry { rank: entry.rank + 7, ..entry.clone() }),
-                Place::Due(due) => Place::Due(due + 7),
+                IndexPlace::Entry(entry) => IndexPlace::Entry(Entry { rank: entry.rank + 7, ..entry.clone() }),
+                IndexPlace::Due(due) => IndexPlace::Due(due + 7),
             };
             list(&*store, *partition, record, place, false).await;
             list(&*store, *partition, record, stray, true).await;

@@ -22,12 +22,12 @@ pub(crate) struct World {
 enum StoreKind {
     Memory(Memory),
     Sqlite(tempfile::TempDir),
-    Postgres(Place),
-    Valkey(Place),
+    Postgres(ServerStore),
+    Valkey(ServerStore),
 }
 
 /// Where a server keeps one scenario's store, and the server, which runs for as long as somebody needs it.
-struct Place {
+struct ServerStore {
     url: String,
     _server: Arc<dyn Any + Send + Sync>,
 }
@@ -50,7 +50,7 @@ impl World {
     pub(crate) fn postgres() -> Self {
         let server = servers::postgres();
         let url = format!("{}?schema={}&partitions={PARTITIONS}", server.url(), servers::name());
-        Self { clock: TestClock::at(START), kind: StoreKind::Postgres(Place { url, _server: server }) }
+        Self { clock: TestClock::at(START), kind: StoreKind::Postgres(ServerStore { url, _server: server }) }
     }
 
     pub(crate) fn valkey() -> Self {
@@ -65,7 +65,7 @@ impl World {
 
     fn on_valkey(url: &str, server: Arc<dyn Any + Send + Sync>) -> Self {
         let url = format!("{url}?prefix={}&partitions={PARTITIONS}", servers::name());
-        Self { clock: TestClock::at(START), kind: StoreKind::Valkey(Place { url, _server: server }) }
+        Self { clock: TestClock::at(START), kind: StoreKind::Valkey(ServerStore { url, _server: server }) }
     }
 
     /// Whether the store is served by another program, which takes its time for every call.

@@ -5,7 +5,7 @@ use crate::answer::{Said, ok};
 use crate::app::App;
 use crate::body::{Asked, InPath};
 use crate::problem::Refusal;
-use crate::routes::submit::Waiting;
+use crate::routes::submit::WaitQuery;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -64,7 +64,7 @@ pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Re
 ///
 /// Before it has ended the answer is 202. One that ended without a result is a 409 that says how it ended.
 #[utoipa::path(get, path = "/v1/executions/{id}/result", tag = "executions",
-    params(("id" = ExecutionId, Path, description = "Which"), Waiting), responses(
+    params(("id" = ExecutionId, Path, description = "Which"), WaitQuery), responses(
     (status = 200, description = "The result, with its own content type", content_type = "*/*", body = serde_json::Value),
     (status = 202, description = "It has not ended yet", body = Description),
 ))]
@@ -72,9 +72,9 @@ pub(super) async fn result(
     State(app): State<Arc<App>>,
     caller: Caller,
     InPath(id): InPath<ExecutionId>,
-    Asked(waiting): Asked<Waiting>,
+    Asked(query): Asked<WaitQuery>,
 ) -> Result<Response, Refusal> {
-    let wait = waiting.wait.map_or(Span(0), |Length(span)| app.wait(span));
+    let wait = query.wait.map_or(Span(0), |Length(span)| app.wait(span));
     let ask = |wait| caller.client.ask::<Ending>(Ask::Ending { id, wait });
     let ending = tokio::select! {
         biased;

@@ -16,11 +16,11 @@ use onward_engine::NewExecution;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// How long the caller waits for the end.
+/// Query parameters of a call that can wait for the end of an execution.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Waiting {
+pub(super) struct WaitQuery {
     /// Waits this long for the end, at most a minute, and answers with the result if it is there in time.
     pub(super) wait: Option<Length>,
     /// Whose work; the header `Onward-Namespace` says the same.
@@ -32,14 +32,14 @@ pub(super) struct Waiting {
 /// Submit an execution.
 ///
 /// Once this answers, the execution is durable. With `wait`, the answer comes when it has ended or the time is up.
-#[utoipa::path(post, path = "/v1/executions", tag = "executions", params(Waiting), request_body = NewWork, responses(
+#[utoipa::path(post, path = "/v1/executions", tag = "executions", params(WaitQuery), request_body = NewWork, responses(
     (status = 201, description = "Accepted", body = SubmitAnswer),
     (status = 200, description = "A key stands for an earlier execution, which is answered", body = SubmitAnswer),
 ))]
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Asked(waiting): Asked<Waiting>,
+    Asked(query): Asked<WaitQuery>,
     headers: HeaderMap,
     One(work, room): One<NewWork>,
 ) -> Result<Said<SubmitAnswer>, Refusal> {
@@ -49,7 +49,7 @@ pub(super) async fn submit(
     let submitted = app.engine().submit(new).await?;
     let status = if submitted.created { StatusCode::CREATED } else { StatusCode::OK };
     let mut answer = SubmitAnswer::from(submitted);
-    if let Some(Length(span)) = waiting.wait {
+    if let Some(Length(span)) = query.wait {
         drop(room);
         // It is submitted, whatever comes of the waiting.
         answer = match wait(&app, answer.clone(), app.wait(span)).await {

@@ -43,7 +43,7 @@ impl Caller {
     }
 
     pub(super) fn say(&self, process: &Running, what: fmt::Arguments<'_>) {
-        self.world.hub.command(format_args!("{} -> p{}: {what}", self.name, process.line.process));
+        self.world.hub.command(format_args!("{} -> p{}: {what}", self.name, process.state.process));
     }
 
     pub(super) async fn hear<T: fmt::Debug>(
@@ -56,13 +56,13 @@ impl Caller {
         match self.world.ask(process, hurry, call).await {
             Said::Answer(answer) => {
                 match &answer {
-                    Ok(reply) => hub.trace(format_args!("{} <- p{}: {reply:?}", self.name, process.line.process)),
-                    Err(error) => hub.trace(format_args!("{} <- p{}: {error}", self.name, process.line.process)),
+                    Ok(reply) => hub.trace(format_args!("{} <- p{}: {reply:?}", self.name, process.state.process)),
+                    Err(error) => hub.trace(format_args!("{} <- p{}: {error}", self.name, process.state.process)),
                 }
                 Some(answer)
             }
             Said::Nothing => {
-                hub.trace(format_args!("{} <- p{}: nothing", self.name, process.line.process));
+                hub.trace(format_args!("{} <- p{}: nothing", self.name, process.state.process));
                 None
             }
         }

@@ -1,23 +1,23 @@
 //! Who uses the engine: submitters, workers, readers, operators and stewards, none of them entirely reliable.
 
 mod calls;
+mod calm_races;
 mod crowd;
 mod many;
 mod operator;
 mod reader;
 mod steward;
 mod submitter;
-mod tug;
 mod verbs;
 mod worker;
 
 pub(crate) use calls::Caller;
+pub(crate) use calm_races::CalmRacer;
 pub(crate) use crowd::Crowd;
 pub(crate) use operator::{Operator, open_all};
 pub(crate) use reader::Reader;
 pub(crate) use steward::Steward;
 pub(crate) use submitter::Submitter;
-pub(crate) use tug::Tug;
 pub(crate) use worker::Worker;
 
 use crate::dice::Dice;

@@ -127,7 +127,7 @@ impl Steward {
             };
             let answer = self.0.operate(&process, command, namespace, id, act).await;
             // What a failover took counts as purged until its submit is repeated.
-            let reborn = self.0.world.settings.later.replica && acknowledged == Some(Did::Purged);
+            let reborn = self.0.world.settings.later_faults.replica && acknowledged == Some(Did::Purged);
             let excused = forgetful || reborn || hub.check(|checker| checker.is_removed(id));
             match answer {
                 Some(Ok(did)) => {

@@ -2,7 +2,7 @@
 
 use super::{Caller, boomerang};
 use crate::clock::sleep;
-use crate::settings::{STORMY_COMMANDS, class};
+use crate::settings::{FAULTY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
     Backoff, Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, Payload, Policy, RetryPolicy, Span,
@@ -23,7 +23,7 @@ pub(crate) struct Submitter(pub(crate) Caller);
 impl Submitter {
     /// Submits until the run has had enough commands.
     pub(crate) async fn run(mut self) {
-        while self.0.world.hub.commands() < STORMY_COMMANDS {
+        while self.0.world.hub.commands() < FAULTY_COMMANDS {
             sleep(self.0.dice.span(0, 700)).await;
             if self.0.dice.percent(6) {
                 self.burst().await;

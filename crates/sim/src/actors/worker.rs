@@ -31,14 +31,14 @@ const PAST_MAX: usize = 8;
 /// Attempts after which somebody keeps what nobody wanted to keep: more than one step of a purge removes.
 const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE + 2;
 
-/// A piece of work in a worker's hands.
+/// Work whose lease a worker holds.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct HeldWork {
     fence: Fence,
     is_kept: bool,
 }
 
-impl Held {
+impl HeldWork {
     fn new(work: &Claimed) -> Self {
         let is_kept = boomerang().is_none_or(|kind| kind != work.kind) || work.fence.attempt >= BOOMERANG_ATTEMPTS;
         Self { fence: work.fence, is_kept }
@@ -82,7 +82,7 @@ impl Worker {
     }
 
     async fn turn(&mut self, process: &Running) {
-        let old_repeats = self.caller.world.settings.later.old_repeats;
+        let old_repeats = self.caller.world.settings.later_faults.old_repeats;
         if old_repeats > 0 && self.caller.errs(old_repeats) {
             self.repeat_old().await;
         }
@@ -102,17 +102,17 @@ impl Worker {
 
     /// One after the other, while the leases of those that wait are renewed.
     async fn serve_all(&mut self, claimed: Vec<Claimed>) {
-        let mut queue: VecDeque<Held> = claimed.iter().map(Held::new).collect();
+        let mut queue: VecDeque<HeldWork> = claimed.iter().map(HeldWork::new).collect();
         while !queue.is_empty() {
             let more = self.serve(queue.make_contiguous()).await;
             queue.pop_front();
-            queue.extend(more.iter().map(Held::new));
+            queue.extend(more.iter().map(HeldWork::new));
         }
     }
 
     /// Does the first piece of work that it holds; the answer is what it got on top.
-    async fn serve(&mut self, held: &[Held]) -> Vec<Claimed> {
-        let Some(Held { fence, is_kept }) = held.first().copied() else { return Vec::new() };
+    async fn serve(&mut self, held: &[HeldWork]) -> Vec<Claimed> {
+        let Some(HeldWork { fence, is_kept }) = held.first().copied() else { return Vec::new() };
         if !is_kept {
             self.report(fence, Fortune::GivenBack).await;
             return Vec::new();
@@ -168,7 +168,7 @@ impl Worker {
     }
 
     /// Renews everything it holds; says whether the first lease lives on.
-    async fn renew(&mut self, held: &[Held]) -> bool {
+    async fn renew(&mut self, held: &[HeldWork]) -> bool {
         let Some(process) = self.caller.world.any(&mut self.caller.dice) else { return false };
         let fences: Vec<Fence> = held.iter().map(|held| held.fence).collect();
         let heard = self.caller.renew(&process, &fences, self.wants.lease).await;

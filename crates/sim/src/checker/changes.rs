@@ -1,7 +1,7 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{EndedAttempt, Execution, ExecutionFormat, Finished, Held, Purging, State};
+use onward_core::record::{EndedAttempt, Execution, ExecutionFormat, Finished, Purging, State, StoredPayload};
 use onward_core::{Event, Json, Millis, What};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
@@ -108,7 +108,7 @@ fn is_stub(execution: &Execution) -> bool {
 
 /// An execution without what its submitter and its workers gave.
 fn emptied(mut execution: Execution) -> Execution {
-    let nothing = Held::Json(Json::null());
+    let nothing = StoredPayload::Json(Json::null());
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;

@@ -30,6 +30,7 @@
 //! - *engine, panic*: nothing broke inside.
 
 mod answers;
+mod at_rest;
 mod calls;
 mod changes;
 mod chronicle;
@@ -46,7 +47,6 @@ mod pieces;
 mod policy;
 mod reads;
 mod requests;
-mod rest;
 mod stage;
 mod submits;
 mod verbs;
@@ -241,7 +241,7 @@ impl Checker {
 
     /// Takes a record into the mirror, or out of it; answers what was there before.
     fn keep(&mut self, name: &store::Key, seen: Option<Seen>) -> Option<Seen> {
-        if seen.as_ref().is_some_and(|seen| rest::is_open(&seen.record)) {
+        if seen.as_ref().is_some_and(|seen| at_rest::is_open(&seen.record)) {
             self.open.insert(name.clone());
         } else {
             self.open.remove(name);
@@ -257,7 +257,7 @@ impl Checker {
         if let Record::Unreadable(_) = record {
             return self.violate("codec", format!("the body of {} cannot be read", row.key));
         }
-        if let Some(what) = rest::differs(row, record) {
+        if let Some(what) = at_rest::differs(row, record) {
             self.violate("indexes", what);
         }
     }

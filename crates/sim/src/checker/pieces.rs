@@ -2,7 +2,7 @@
 //! it: written once, gone with it, and a key stands for nothing that has ended.
 
 use super::{Change, Checker, Stage};
-use onward_core::record::{Execution, Held, Record, State};
+use onward_core::record::{Execution, Record, State, StoredPayload};
 use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
 use onward_store as store;
 
@@ -43,7 +43,7 @@ impl Checker {
     /// A result stands beside an execution that has it, and beside no other.
     fn result_beside(&self, id: ExecutionId) -> Result<(), String> {
         let Some(execution) = self.execution(id).filter(|execution| !execution.is_purging()) else { return Ok(()) };
-        let has = matches!(execution.result, Some(Held::Beside { .. }));
+        let has = matches!(execution.result, Some(StoredPayload::Beside { .. }));
         if has == self.record(&Key::Payload(id, PayloadSlot::Result)).is_some() {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::calls::Since;
-use onward_core::record::{Execution, Held, Record, Transition};
+use onward_core::record::{Execution, Record, StoredPayload, Transition};
 use onward_core::{ExecutionId, Key, Millis, Namespace, Payload, PayloadSlot};
 use onward_engine::{Error, Listing};
 use std::collections::BTreeSet;
@@ -88,13 +88,13 @@ impl Checker {
 
     /// The input or the result of an execution as it is stored.
     pub(super) fn payload(&self, execution: &Execution, slot: PayloadSlot) -> Option<Payload> {
-        let held = match slot {
+        let stored = match slot {
             PayloadSlot::Input => Some(&execution.input),
             PayloadSlot::Result => execution.result.as_ref(),
         };
-        match held? {
-            Held::Json(json) => Some(Payload::Json(json.clone())),
-            Held::Beside { content_type, bytes } => match self.record(&Key::Payload(execution.id, slot)) {
+        match stored? {
+            StoredPayload::Json(json) => Some(Payload::Json(json.clone())),
+            StoredPayload::Beside { content_type, bytes } => match self.record(&Key::Payload(execution.id, slot)) {
                 Some(Record::Payload(found)) if found.len() as u64 == *bytes => {
                     Payload::bytes(content_type, found.clone()).ok()
                 }

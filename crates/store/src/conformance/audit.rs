@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::kit::{Chance, P, commit, dues, entry, fresh, key, list, load, outcome_of, put, record};
-use crate::{AuditPage, Batch, ErrorKind, Fault, FaultKind, Key, Mend, Outcome, Partition, Place, Record, Store};
+use crate::{AuditPage, Batch, ErrorKind, Fault, FaultKind, IndexPlace, Key, Mend, Outcome, Partition, Record, Store};
 
 /// Small, so that every phase has several pages.
 const PAGE: usize = 7;
@@ -42,7 +42,7 @@ async fn mending(store: &dyn Store, partition: Partition, mend: Mend) -> Batch {
     batch
 }
 
-async fn damage(store: &dyn Store, name: &str, place: Place, listed: bool) {
+async fn damage(store: &dyn Store, name: &str, place: IndexPlace, listed: bool) {
     let batch = mending(store, P, Mend { key: key(name), place, listed }).await;
     commit(store, batch).await;
 }
@@ -75,25 +75,25 @@ pub async fn faults_are_found_and_mended(subject: &dyn Subject) {
         put(&*store, P, vec![listed(&format!("r{at}"), at)]).await;
     }
     let (lists, due) = ((list(&*store, "a").await, list(&*store, "b").await), dues(&*store).await);
-    damage(&*store, "r1", Place::Index(entry("a", 1)), false).await;
-    damage(&*store, "r2", Place::Due(4), false).await;
-    damage(&*store, "r3", Place::Index(entry("a", 70)), true).await;
-    damage(&*store, "r4", Place::Index(entry("c", 4)), true).await;
-    damage(&*store, "r5", Place::Due(70), true).await;
-    damage(&*store, "gone", Place::Index(entry("b", 7)), true).await;
-    damage(&*store, "gone", Place::Due(7), true).await;
+    damage(&*store, "r1", IndexPlace::Entry(entry("a", 1)), false).await;
+    damage(&*store, "r2", IndexPlace::Due(4), false).await;
+    damage(&*store, "r3", IndexPlace::Entry(entry("a", 70)), true).await;
+    damage(&*store, "r4", IndexPlace::Entry(entry("c", 4)), true).await;
+    damage(&*store, "r5", IndexPlace::Due(70), true).await;
+    damage(&*store, "gone", IndexPlace::Entry(entry("b", 7)), true).await;
+    damage(&*store, "gone", IndexPlace::Due(7), true).await;
     let found = faults(&*store).await;
     let names: Vec<_> = found.iter().map(|fault| (fault.key.as_str(), fault.kind, &fault.place)).collect();
     assert_eq!(
         names,
         [
-            ("gone", FaultKind::Stray, &Place::Index(entry("b", 7))),
-            ("gone", FaultKind::Stray, &Place::Due(7)),
-            ("r1", FaultKind::Missing, &Place::Index(entry("a", 1))),
-            ("r2", FaultKind::Missing, &Place::Due(4)),
-            ("r3", FaultKind::Stray, &Place::Index(entry("a", 70))),
-            ("r4", FaultKind::Stray, &Place::Index(entry("c", 4))),
-            ("r5", FaultKind::Stray, &Place::Due(70)),
+            ("gone", FaultKind::Stray, &IndexPlace::Entry(entry("b", 7))),
+            ("gone", FaultKind::Stray, &IndexPlace::Due(7)),
+            ("r1", FaultKind::Missing, &IndexPlace::Entry(entry("a", 1))),
+            ("r2", FaultKind::Missing, &IndexPlace::Due(4)),
+            ("r3", FaultKind::Stray, &IndexPlace::Entry(entry("a", 70))),
+            ("r4", FaultKind::Stray, &IndexPlace::Entry(entry("c", 4))),
+            ("r5", FaultKind::Stray, &IndexPlace::Due(70)),
         ]
     );
     for fault in &found {
@@ -111,12 +111,12 @@ pub async fn faults_are_found_and_mended(subject: &dyn Subject) {
 pub async fn mending_is_conditional(subject: &dyn Subject) {
     let store = subject.open().await;
     put(&*store, P, vec![listed("r", 1)]).await;
-    let late = mending(&*store, P, Mend { key: key("r"), place: Place::Index(entry("a", 1)), listed: true }).await;
+    let late = mending(&*store, P, Mend { key: key("r"), place: IndexPlace::Entry(entry("a", 1)), listed: true }).await;
     put(&*store, P, vec![record("r", "listed nowhere")]).await;
     assert!(matches!(outcome_of(&*store, late).await, Outcome::Conflict { .. }));
     assert_eq!((list(&*store, "a").await, faults(&*store).await), (vec![], vec![]));
     let mut blind = Batch::new(P, fresh());
-    blind.mend.push(Mend { key: key("r"), place: Place::Due(1), listed: true });
+    blind.mend.push(Mend { key: key("r"), place: IndexPlace::Due(1), listed: true });
     let error = store.commit(vec![blind]).await.expect_err("a repair without an expectation is refused");
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }

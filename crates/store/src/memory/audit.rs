@@ -1,7 +1,7 @@
 //! How the reference store compares its records with its indexes.
 
 use super::Snapshot;
-use crate::{AuditPage, Entry, Fault, FaultKind, IndexName, Key, Partition, Place, Result, check};
+use crate::{AuditPage, Entry, Fault, FaultKind, IndexName, IndexPlace, Key, Partition, Result, check};
 use std::ops::Bound;
 
 /// What an audit still has to look at: records come first, then index rows, then due times.
@@ -15,7 +15,7 @@ enum From {
 pub(super) fn page(held: &Snapshot, from: Option<&str>, limit: usize) -> Result<AuditPage> {
     let start = match from {
         None => From::Records(None),
-        Some(text) => parse(text).ok_or_else(|| check::foreign_place(text))?,
+        Some(text) => parse(text).ok_or_else(|| check::foreign_audit_cursor(text))?,
     };
     Ok(match start {
         From::Records(after) => records(held, after, limit),
@@ -23,14 +23,14 @@ pub(super) fn page(held: &Snapshot, from: Option<&str>, limit: usize) -> Result<
             let behind = held.entries.range(behind(after)).take(limit);
             let places = behind.map(|((name, rank, key), partition)| {
                 let at = format!("entry\n{rank}\n{name}\n{key}");
-                (key, *partition, Place::Index(Entry { name: name.clone(), rank: *rank }), at)
+                (key, *partition, IndexPlace::Entry(Entry { name: name.clone(), rank: *rank }), at)
             });
             rows_page(held, places.collect(), limit, Some("due"))
         }
         From::Due(after) => {
             let behind = held.due.range(behind(after)).take(limit);
-            let places =
-                behind.map(|((due, key), partition)| (key, *partition, Place::Due(*due), format!("due\n{due}\n{key}")));
+            let places = behind
+                .map(|((due, key), partition)| (key, *partition, IndexPlace::Due(*due), format!("due\n{due}\n{key}")));
             rows_page(held, places.collect(), limit, None)
         }
     })
@@ -68,10 +68,10 @@ fn records(held: &Snapshot, after: Option<Key>, limit: usize) -> AuditPage {
     page
 }
 
-fn is_listed(held: &Snapshot, partition: Partition, key: &Key, place: &Place) -> bool {
+fn is_listed(held: &Snapshot, partition: Partition, key: &Key, place: &IndexPlace) -> bool {
     let found = match place {
-        Place::Index(entry) => held.entries.get(&(entry.name.clone(), entry.rank, key.clone())),
-        Place::Due(due) => held.due.get(&(*due, key.clone())),
+        IndexPlace::Entry(entry) => held.entries.get(&(entry.name.clone(), entry.rank, key.clone())),
+        IndexPlace::Due(due) => held.due.get(&(*due, key.clone())),
     };
     found == Some(&partition)
 }
@@ -79,7 +79,7 @@ fn is_listed(held: &Snapshot, partition: Partition, key: &Key, place: &Place) ->
 /// Rows that are there, compared with the records they belong to.
 fn rows_page(
     held: &Snapshot,
-    places: Vec<(&Key, Partition, Place, String)>,
+    places: Vec<(&Key, Partition, IndexPlace, String)>,
     limit: usize,
     then: Option<&str>,
 ) -> AuditPage {

@@ -17,7 +17,7 @@ enum From<'a> {
 pub(super) async fn page(readers: &Readers, from: Option<&str>, limit: usize) -> Result<AuditPage> {
     let start = match from {
         None => From::Records(""),
-        Some(text) => parse(text).ok_or_else(|| check::foreign_place(text))?,
+        Some(text) => parse(text).ok_or_else(|| check::foreign_audit_cursor(text))?,
     };
     match start {
         From::Records(after) => records(readers, after, limit).await,

@@ -1,11 +1,11 @@
 //! What a group's writes change in the table of entries, worked out before the call so that the server need not.
 
-use super::Shared;
+use super::PostgresState;
 use super::link::Link;
 use super::statement::Ask;
 use super::value::{self, column};
 use crate::check::Plan;
-use crate::known::{self, Known};
+use crate::place_cache::{self, VersionPlaces};
 use crate::{Key, Mend, Result, Version};
 use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,17 +21,17 @@ pub(super) struct Changes {
     pub(super) unknown: BTreeSet<usize>,
 }
 
-/// What is known of the records that a group replaces.
-type Before<'a> = HashMap<&'a str, Arc<Known>, RandomState>;
+/// Where the records that a group replaces are listed.
+type Before<'a> = HashMap<&'a str, Arc<VersionPlaces>, RandomState>;
 
 /// The changes of each batch. What this process has neither read nor written lately is read first.
-pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<Vec<Changes>> {
+pub(super) async fn of(plans: &[&Plan], link: &Link, state: &PostgresState) -> Result<Vec<Changes>> {
     let (mut before, mut unknown) = (Before::default(), Vec::new());
     {
-        let mut places = shared.places();
+        let mut place_cache = state.place_cache.lock();
         for (key, version) in plans.iter().flat_map(|plan| replaced(plan)) {
-            match places.find(key, version) {
-                Some(known) => drop(before.insert(key.as_str(), known)),
+            match place_cache.find(key, version) {
+                Some(places) => drop(before.insert(key.as_str(), places)),
                 None => unknown.push(key.as_str()),
             }
         }
@@ -40,7 +40,7 @@ pub(super) async fn of(plans: &[&Plan], link: &Link, shared: &Shared) -> Result<
     for row in &rows {
         let version: Uuid = column(row, 1)?;
         let (entries, due) = value::places_from_text(column(row, 2)?)?;
-        before.insert(column(row, 0)?, Arc::new(Known { version: Version(version.as_u128()), entries, due }));
+        before.insert(column(row, 0)?, Arc::new(VersionPlaces { version: Version(version.as_u128()), entries, due }));
     }
     Ok(plans.iter().map(|plan| change(plan, &before)).collect())
 }
@@ -64,7 +64,7 @@ fn change(plan: &Plan, before: &Before<'_>) -> Changes {
         if version.is_some() && was.is_none() {
             changes.unknown.insert(*at);
         }
-        changes.mends.extend(known::changes(key, was, new));
+        changes.mends.extend(place_cache::changes(key, was, new));
     }
     if !batch.mend.is_empty() {
         // Mends come behind everything else: what they say of a row is what counts.

@@ -12,25 +12,25 @@ use crate::{Cursor, Event, FeedPage, Partition, Result, check};
 use bytes::Bytes;
 use std::fmt::Write as _;
 
-/// Where a reader stands.
-struct Place {
+/// A decoded [`Cursor`]: how far a reader has read each partition.
+struct PostgresCursor {
     /// The partition that is read first, so that a busy one cannot keep the others waiting.
     first: usize,
     /// The last position read of each partition.
     positions: Vec<u64>,
 }
 
-impl Place {
+impl PostgresCursor {
     /// Reads text of the form `first` or `first;partition=position,…`, numbers in hexadecimal.
-    fn parse(cursor: &Cursor, partitions: u16) -> Result<Self> {
-        let text = cursor.as_str();
-        let mut place = Self { first: 0, positions: vec![0; usize::from(partitions)] };
+    fn parse(encoded: &Cursor, partitions: u16) -> Result<Self> {
+        let text = encoded.as_str();
+        let mut cursor = Self { first: 0, positions: vec![0; usize::from(partitions)] };
         if text.is_empty() {
-            return Ok(place);
+            return Ok(cursor);
         }
         // One spelling only, so that nothing else passes for a cursor.
-        let is_own = place.read(text).is_some() && place.cursor().as_str() == text;
-        if is_own { Ok(place) } else { Err(check::foreign_cursor(text)) }
+        let is_own = cursor.read(text).is_some() && cursor.encode().as_str() == text;
+        if is_own { Ok(cursor) } else { Err(check::foreign_cursor(text)) }
     }
 
     fn read(&mut self, text: &str) -> Option<()> {
@@ -44,7 +44,7 @@ impl Place {
         Some(())
     }
 
-    fn cursor(&self) -> Cursor {
+    fn encode(&self) -> Cursor {
         let mut text = format!("{:x};", self.first);
         for (at, position) in self.positions.iter().enumerate().filter(|(_, position)| **position > 0) {
             let _ = write!(text, "{at:x}={position:x},");
@@ -61,27 +61,27 @@ impl Place {
 
 /// Events of all partitions behind a cursor.
 pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partitions: u16) -> Result<FeedPage> {
-    let mut place = Place::parse(after, partitions)?;
+    let mut cursor = PostgresCursor::parse(after, partitions)?;
     let newest = heads(readers, partitions).await?;
     let mut gap = false;
-    for (position, newest) in place.positions.iter_mut().zip(&newest) {
+    for (position, newest) in cursor.positions.iter_mut().zip(&newest) {
         // A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back.
         gap |= *position > *newest;
         *position = (*position).min(*newest);
     }
-    let rows = events(readers, &place, &newest, limit).await?;
+    let rows = events(readers, &cursor, &newest, limit).await?;
     let mut page = Vec::with_capacity(rows.len());
     for Row { at, position, cut, body } in rows {
-        let last = std::mem::replace(&mut place.positions[at], position);
+        let last = std::mem::replace(&mut cursor.positions[at], position);
         gap |= last < cut && cut < position;
-        place.first = at;
+        cursor.first = at;
         let whose = Partition(u16::try_from(at).unwrap_or(u16::MAX));
-        page.push(Event { partition: whose, position, body, cursor: place.cursor() });
+        page.push(Event { partition: whose, position, body, cursor: cursor.encode() });
     }
     if !page.is_empty() {
-        place.first = (place.first + 1) % place.positions.len();
+        cursor.first = (cursor.first + 1) % cursor.positions.len();
     }
-    Ok(FeedPage { events: page, cursor: place.cursor(), gap })
+    Ok(FeedPage { events: page, cursor: cursor.encode(), gap })
 }
 
 /// The newest position of each partition; 0 when it has none.
@@ -104,12 +104,12 @@ struct Row {
     body: Bytes,
 }
 
-/// At most as many events as asked, from as many partitions as that takes, in the order of the place.
-async fn events(readers: &Readers, place: &Place, newest: &[u64], limit: usize) -> Result<Vec<Row>> {
+/// At most as many events as asked, from as many partitions as that takes, in the order of the cursor.
+async fn events(readers: &Readers, cursor: &PostgresCursor, newest: &[u64], limit: usize) -> Result<Vec<Row>> {
     let (mut partitions, mut afters) = (Vec::new(), Vec::new());
-    for at in place.order().filter(|at| newest[*at] > place.positions[*at]) {
+    for at in cursor.order().filter(|at| newest[*at] > cursor.positions[*at]) {
         partitions.push(i32::try_from(at).unwrap_or(i32::MAX));
-        afters.push(clamp(place.positions[at]));
+        afters.push(clamp(cursor.positions[at]));
     }
     if partitions.is_empty() {
         return Ok(Vec::new());
@@ -121,7 +121,7 @@ async fn events(readers: &Readers, place: &Place, newest: &[u64], limit: usize) 
         let (at, cut) = (usize::from(partition(&row, 0)?.0), cut.unwrap_or(0).unsigned_abs());
         found.push(Row { at, position: position.unsigned_abs(), cut, body });
     }
-    let turn = |at: usize| (at + place.positions.len() - place.first) % place.positions.len();
+    let turn = |at: usize| (at + cursor.positions.len() - cursor.first) % cursor.positions.len();
     found.sort_by_key(|row| (turn(row.at), row.position));
     Ok(found)
 }
@@ -135,24 +135,24 @@ mod tests {
     #[test]
     fn a_cursor_survives_its_text() {
         for text in ["0;", "3;", "0;0=1,3=ffffffffffffffff,", "2;1=a,"] {
-            let place = Place::parse(&Cursor::from_text(text), 4).unwrap();
-            assert_eq!(place.cursor().as_str(), text);
+            let cursor = PostgresCursor::parse(&Cursor::from_text(text), 4).unwrap();
+            assert_eq!(cursor.encode().as_str(), text);
         }
-        let start = Place::parse(&Cursor::start(), 4).unwrap();
+        let start = PostgresCursor::parse(&Cursor::start(), 4).unwrap();
         assert_eq!((start.first, start.positions), (0, vec![0; 4]));
         for text in ["12", "4;", "0;4=1", "0;1", "x;", "0;1=g", "not a cursor", "+0;", "0;1=a", "0;1=0,", "0;2=1,1=1,"]
         {
-            assert!(Place::parse(&Cursor::from_text(text), 4).is_err(), "{text}");
+            assert!(PostgresCursor::parse(&Cursor::from_text(text), 4).is_err(), "{text}");
         }
     }
 
     #[test]
     fn fuzz_cursors_have_one_spelling() {
         fuzz(near("[0-3];([0-3]=[1-9a-f][0-9a-f]{0,15},){0,3}"), |text| {
-            let Ok(place) = Place::parse(&Cursor::from_text(text.as_str()), 4) else { return Ok(false) };
-            prop_assert!(place.first < 4 && place.positions.len() == 4);
-            prop_assert!(text.is_empty() || place.cursor().as_str() == text, "{text:?}");
-            prop_assert_eq!(place.order().count(), 4);
+            let Ok(cursor) = PostgresCursor::parse(&Cursor::from_text(text.as_str()), 4) else { return Ok(false) };
+            prop_assert!(cursor.first < 4 && cursor.positions.len() == 4);
+            prop_assert!(text.is_empty() || cursor.encode().as_str() == text, "{text:?}");
+            prop_assert_eq!(cursor.order().count(), 4);
             Ok(true)
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! Any number of processes may open the same schema. Commits to a partition take its advisory lock inside the call, so
 //! no process holds a lock while it thinks. One connection writes, and a second when much waits, since one call for all
-//! costs less than several beside each other; a few read, shared by all readers; one listens for hints. All heal by themselves.
+//! costs less than several beside each other; a few read, state by all readers; one listens for hints. All heal by themselves.
 //!
 //! Through PgBouncer in transaction mode everything works but hints, which need a connection of their own: without them
 //! other processes learn of commits by their own slow looks. It must be 1.21 or newer with `max_prepared_statements` set,
@@ -28,7 +28,7 @@ mod value;
 mod wake;
 mod writer;
 
-use crate::known::Places;
+use crate::place_cache::PlaceCache;
 use crate::{
     AuditPage, Batch, Clock, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
     Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
@@ -36,11 +36,13 @@ use crate::{
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use link::Link;
+use parking_lot::Mutex;
 use readers::Readers;
 use statement::Ask;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use wake::Wakes;
 use writer::Request;
 
@@ -74,25 +76,26 @@ pub async fn open(url: &str, options: Options) -> Result<Postgres> {
     let address = Arc::new(address::parse(url)?);
     let mut client = link::connect(&address).await?;
     let meta = schema::prepare(&mut client, &address, options.views).await?;
-    let (stop, stopping) = watch::channel(false);
-    let shared = Arc::new(Shared {
+    let state = Arc::new(PostgresState {
         meta,
         lock_id: lock_id(meta.store_id),
         clock: options.clock,
         wakes: Wakes::new(),
         written: Mutex::default(),
-        places: Mutex::default(),
+        place_cache: Mutex::default(),
         home: watch::channel(Home::ByMembership).0,
     });
     let (requests, queue) = mpsc::channel(writer::REQUESTS_WAITING_MAX);
     let links = [(); writer::WRITERS].map(|()| Link::new(Arc::clone(&address)));
-    let writer = tokio::spawn(writer::run(links, queue, Arc::clone(&shared)));
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    tasks.spawn(writer::run(links, queue, Arc::clone(&state)));
     let (ready, is_ready) = oneshot::channel();
-    let listener = tokio::spawn(wake::run(Arc::clone(&address), Arc::clone(&shared), stopping, ready));
+    tasks.spawn(wake::run(Arc::clone(&address), Arc::clone(&state), stop.clone(), ready));
+    // Made before the wait, so that a caller who gives up during it stops the tasks.
+    let store = Postgres { state, requests, readers: Readers::new(&address), stop, tasks };
     // Hints are not needed to go on, so a listener that cannot start is no reason to fail.
     let _ = is_ready.await;
-    let tasks = Mutex::new(vec![writer, listener]);
-    Ok(Postgres { shared, requests, readers: Readers::new(&address), stop, tasks })
+    Ok(store)
 }
 
 /// The number that a store's advisory locks start with; two stores with the same one only wait for each other.
@@ -104,45 +107,41 @@ fn lock_id(store_id: u128) -> i32 {
 
 /// A store in a schema of a Postgres database.
 pub struct Postgres {
-    shared: Arc<Shared>,
+    state: Arc<PostgresState>,
     requests: mpsc::Sender<Request>,
     readers: Readers,
-    stop: watch::Sender<bool>,
-    tasks: Mutex<Vec<JoinHandle<()>>>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
 }
 
-/// What the tasks of one store share.
-struct Shared {
+/// What the handle and the tasks of one store share.
+struct PostgresState {
     meta: Meta,
     lock_id: i32,
-    /// Held by a test; otherwise the server tells the time.
+    /// Set by tests that control the time; otherwise the server's clock decides.
     clock: Option<Clock>,
     wakes: Wakes,
     written: Mutex<Stats>,
     /// Where the records are listed that this process read or wrote last.
-    places: Mutex<Places>,
+    place_cache: Mutex<PlaceCache>,
     home: watch::Sender<Home>,
 }
 
-impl Shared {
+impl PostgresState {
     fn count(&self, group: Stats) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).add(group);
-    }
-
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.written.lock().add(group);
     }
 }
 
 impl Postgres {
     fn is_open(&self) -> Result<()> {
-        if *self.stop.borrow() { Err(check::closed()) } else { Ok(()) }
+        if self.stop.is_cancelled() { Err(check::closed()) } else { Ok(()) }
     }
 
     /// From here on it takes nothing and is no home.
     fn end(&self) {
-        self.stop.send_replace(true);
-        self.shared.home.send_replace(Home::Nowhere);
+        self.stop.cancel();
+        self.state.home.send_replace(Home::Nowhere);
     }
 
     fn reading(&self) -> Result<&Readers> {
@@ -154,7 +153,7 @@ impl Postgres {
 
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Postgres").field("meta", &self.shared.meta).finish_non_exhaustive()
+        f.debug_struct("Postgres").field("meta", &self.state.meta).finish_non_exhaustive()
     }
 }
 
@@ -168,17 +167,17 @@ impl Drop for Postgres {
 #[async_trait]
 impl Store for Postgres {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        check::load(partition, keys, self.shared.meta.partitions)?;
+        check::load(partition, keys, self.state.meta.partitions)?;
         let found = query::load(self.reading()?, partition, keys).await?;
-        let mut places = self.shared.places();
-        found.iter().flatten().for_each(|record| places.learn(record));
-        drop(places);
+        let mut place_cache = self.state.place_cache.lock();
+        found.iter().flatten().for_each(|record| place_cache.learn(record));
+        drop(place_cache);
         Ok(found)
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         self.is_open()?;
-        let plans = check::plan_all(group, self.shared.meta.partitions)?;
+        let plans = check::plan_all(group, self.state.meta.partitions)?;
         if plans.is_empty() {
             return Ok(Vec::new());
         }
@@ -198,12 +197,12 @@ impl Store for Postgres {
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        check::partition_exists(partition, self.shared.meta.partitions)?;
+        check::partition_exists(partition, self.state.meta.partitions)?;
         query::read_log(self.reading()?, partition, log, after, limit).await
     }
 
     async fn read_feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
-        feed::read(self.reading()?, after, limit, self.shared.meta.partitions).await
+        feed::read(self.reading()?, after, limit, self.state.meta.partitions).await
     }
 
     async fn audit(&self, from: Option<&str>, limit: usize) -> Result<AuditPage> {
@@ -211,15 +210,15 @@ impl Store for Postgres {
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {
-        self.shared.wakes.watch(self.stop.subscribe())
+        self.state.wakes.watch(self.stop.clone())
     }
 
     fn home(&self) -> watch::Receiver<Home> {
-        self.shared.home.subscribe()
+        self.state.home.subscribe()
     }
 
     fn meta(&self) -> Meta {
-        self.shared.meta
+        self.state.meta
     }
 
     async fn health(&self) -> Result<Health> {
@@ -230,7 +229,7 @@ impl Store for Postgres {
     }
 
     fn stats(&self) -> Stats {
-        let written = *self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = *self.state.written.lock();
         Stats { reads: self.readers.reads(), ..written }
     }
 
@@ -238,11 +237,9 @@ impl Store for Postgres {
         self.end();
         // An error means that the writer has ended already.
         let _ = self.requests.send(Request::Close).await;
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        for task in tasks {
-            // Callers of a writer that panicked have been told.
-            let _ = task.await;
-        }
+        // A task that panicked counts as ended: the callers of a writer that panicked got an error.
+        self.tasks.close();
+        self.tasks.wait().await;
         self.readers.close().await;
         Ok(())
     }

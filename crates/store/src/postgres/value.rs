@@ -2,7 +2,7 @@
 
 use super::fault::corrupt;
 use crate::sql::{DUE, place, rank_to_sql};
-use crate::{Entry, Key, Millis, Partition, Place, Record, Result, Version};
+use crate::{Entry, IndexPlace, Key, Millis, Partition, Record, Result, Version};
 use bytes::Bytes;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -32,7 +32,7 @@ pub(super) fn places_to_text(entries: &[Entry], due: Option<Millis>) -> String {
 }
 
 /// The place that a line names.
-pub(super) fn place_of_line(line: &str) -> Result<Place> {
+pub(super) fn place_of_line(line: &str) -> Result<IndexPlace> {
     let parts = line.split_once(' ').and_then(|(rank, name)| Some((name, rank.parse().ok()?)));
     parts.map(|(name, rank)| place(name, rank)).ok_or_else(|| corrupt("a record's places do not parse"))
 }
@@ -42,8 +42,8 @@ pub(super) fn places_from_text(text: &str) -> Result<(Vec<Entry>, Option<Millis>
     let (mut entries, mut due) = (Vec::new(), None);
     for line in text.split('\n').filter(|line| !line.is_empty()) {
         match place_of_line(line)? {
-            Place::Index(entry) => entries.push(entry),
-            Place::Due(at) => due = Some(at),
+            IndexPlace::Entry(entry) => entries.push(entry),
+            IndexPlace::Due(at) => due = Some(at),
         }
     }
     Ok((entries, due))

@@ -5,22 +5,24 @@
 //! server drops when the process or its connection ends; a newcomer also says hello with an empty hint. Who believes to be
 //! alone looks for such locks at most once a second, and only when there is something to tell.
 
-use super::Shared;
+use super::PostgresState;
 use super::address::Address;
 use super::link::{self, Driver};
 use super::pause::{self, Pause};
-use crate::untold::{MERGED_OVER, Untold};
+use crate::pending_hints::{MERGED_OVER, PendingHints};
 use crate::{Batch, Partition, Result, Wake};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, broadcast};
 use tokio_postgres::{AsyncMessage, Client};
+use tokio_util::sync::CancellationToken;
 
 const LOOKED_EVERY: Duration = Duration::from_secs(1);
-/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+/// Hints buffered for a slow listener; one that falls further behind gets a single hint that names no partition.
 const HINTS_KEPT: usize = 1024;
 /// Postgres takes less than 8000 bytes at a time; one partition's topics always fit.
 const PAYLOAD_BYTES_MAX: usize = 7000;
@@ -35,7 +37,8 @@ const OTHERS: &str = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oi
 
 /// What was committed here and heard from elsewhere.
 pub(super) struct Wakes {
-    untold: Mutex<Untold>,
+    /// Commits of this process that other processes have not been notified of yet.
+    pending: Mutex<PendingHints>,
     bell: Notify,
     hints: broadcast::Sender<Wake>,
     others: AtomicBool,
@@ -45,7 +48,7 @@ pub(super) struct Wakes {
 impl Wakes {
     pub(super) fn new() -> Self {
         Self {
-            untold: Mutex::default(),
+            pending: Mutex::default(),
             bell: Notify::new(),
             hints: broadcast::channel(HINTS_KEPT).0,
             others: AtomicBool::new(false),
@@ -55,17 +58,17 @@ impl Wakes {
 
     /// Remembers that a batch was committed.
     pub(super) fn committed(&self, batch: &Batch) {
-        self.untold().add(batch);
+        self.pending.lock().add(batch);
         self.bell.notify_one();
     }
 
     /// Hints from other processes until the store is closed.
-    pub(super) fn watch(&self, stop: watch::Receiver<bool>) -> BoxStream<'static, Wake> {
+    pub(super) fn watch(&self, stop: CancellationToken) -> BoxStream<'static, Wake> {
         let hints = self.hints.subscribe();
-        let next = |(mut hints, mut stop): (broadcast::Receiver<Wake>, watch::Receiver<bool>)| async move {
+        let next = |(mut hints, stop): (broadcast::Receiver<Wake>, CancellationToken)| async move {
             let hint = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => return None,
+                () = stop.cancelled() => return None,
                 hint = hints.recv() => hint,
             };
             match hint {
@@ -77,15 +80,11 @@ impl Wakes {
         stream::unfold((hints, stop), next).boxed()
     }
 
-    fn untold(&self) -> MutexGuard<'_, Untold> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes what is untold, as payloads of a bounded size: lines of a partition and its topics.
+    /// Takes the pending hints as payloads of a bounded size: lines of a partition and its topics.
     fn payloads(&self) -> Vec<String> {
-        let untold = self.untold().take();
+        let pending = self.pending.lock().take();
         let mut payloads = vec![String::new()];
-        for (partition, topics) in untold.iter() {
+        for (partition, topics) in pending.iter() {
             // A line without a number says that something was committed, and nothing else.
             let mut line = topics.map(|_| partition.to_string()).unwrap_or_default();
             topics.into_iter().flatten().for_each(|topic| line.extend(["\t", topic]));
@@ -114,32 +113,32 @@ fn nowhere() -> Wake {
 }
 
 /// The channel of a store.
-fn channel(shared: &Shared) -> String {
-    format!("onward_{:032x}", shared.meta.store_id)
+fn channel(state: &PostgresState) -> String {
+    format!("onward_{:032x}", state.meta.store_id)
 }
 
 /// Listens and tells until the store is closed, and connects again whenever the connection is lost.
 pub(super) async fn run(
     address: Arc<Address>,
-    shared: Arc<Shared>,
-    mut stop: watch::Receiver<bool>,
+    state: Arc<PostgresState>,
+    stop: CancellationToken,
     ready: tokio::sync::oneshot::Sender<()>,
 ) {
     let mut pause = Pause::default();
     let mut ready = Some(ready);
     loop {
         let serving = async {
-            let (client, lost) = listen(&address, &shared).await?;
+            let (client, lost) = listen(&address, &state).await?;
             if ready.take().is_none_or(|ready| ready.send(()).is_err()) {
                 // What was told meanwhile is lost, so everybody looks around.
-                let _ = shared.wakes.hints.send(nowhere());
+                let _ = state.wakes.hints.send(nowhere());
             }
             pause.worked();
-            tell(&client, lost, &shared).await
+            tell(&client, lost, &state).await
         };
         let result = tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = stop.cancelled() => return,
             result = serving => result,
         };
         if let Err(error) = result {
@@ -149,20 +148,20 @@ pub(super) async fn run(
         pause.failed();
         tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => return,
+            () = stop.cancelled() => return,
             () = pause::rest(pause.left()) => {}
         }
     }
 }
 
 /// Connects, shows itself, and greets the others.
-async fn listen(address: &Address, shared: &Arc<Shared>) -> Result<(Client, Arc<Notify>)> {
+async fn listen(address: &Address, state: &Arc<PostgresState>) -> Result<(Client, Arc<Notify>)> {
     let (client, driver) = link::dial(address).await?;
     let (own, lost) = (Arc::new(std::sync::OnceLock::new()), Arc::new(Notify::new()));
-    tokio::spawn(drive(driver, Arc::clone(&own), Arc::clone(&lost), Arc::clone(shared)));
-    let channel = channel(shared);
+    tokio::spawn(drive(driver, Arc::clone(&own), Arc::clone(&lost), Arc::clone(state)));
+    let channel = channel(state);
     let setting_up = async {
-        let row = client.query_one(LISTEN, &[&shared.lock_id, &PRESENCE]).await?;
+        let row = client.query_one(LISTEN, &[&state.lock_id, &PRESENCE]).await?;
         let _ = own.set(row.try_get::<_, i32>(0)?);
         // A hint needs no disk.
         client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {channel}; NOTIFY {channel}")).await
@@ -173,21 +172,21 @@ async fn listen(address: &Address, shared: &Arc<Shared>) -> Result<(Client, Arc<
 }
 
 /// Keeps the connection going and passes on what comes from other processes.
-async fn drive(mut driver: Driver, own: Arc<std::sync::OnceLock<i32>>, lost: Arc<Notify>, shared: Arc<Shared>) {
+async fn drive(mut driver: Driver, own: Arc<std::sync::OnceLock<i32>>, lost: Arc<Notify>, state: Arc<PostgresState>) {
     let mut messages = stream::poll_fn(move |context| driver.poll_message(context));
     while let Some(Ok(message)) = messages.next().await {
         if let AsyncMessage::Notification(hint) = message
             && own.get() != Some(&hint.process_id())
         {
-            shared.wakes.hear(hint.payload());
+            state.wakes.hear(hint.payload());
         }
     }
     lost.notify_one();
 }
 
 /// Sends what was committed here, for as long as the connection holds.
-async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()> {
-    let (wakes, channel) = (&shared.wakes, channel(shared));
+async fn tell(client: &Client, lost: Arc<Notify>, state: &PostgresState) -> Result<()> {
+    let (wakes, channel) = (&state.wakes, channel(state));
     let prepare = pause::in_time(client.prepare(TELL)).await.ok_or_else(super::fault::silent)?;
     let tell = prepare.map_err(super::fault::reading)?;
     let (mut looked, mut merged) = (Pause::default(), Pause::default());
@@ -198,7 +197,7 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
             () = wakes.bell.notified() => pause::rest(merged.left()).await,
         }
         // The bell may have rung for what was told in the last round.
-        if wakes.untold().is_empty() {
+        if wakes.pending.lock().is_empty() {
             continue;
         }
         if !wakes.others.load(Ordering::Acquire) {
@@ -212,7 +211,7 @@ async fn tell(client: &Client, lost: Arc<Notify>, shared: &Shared) -> Result<()>
         let telling = async {
             if looked.is_over() {
                 looked.wait(LOOKED_EVERY);
-                let values: [i64; 2] = [i64::from(shared.lock_id.cast_unsigned()), i64::from(PRESENCE)];
+                let values: [i64; 2] = [i64::from(state.lock_id.cast_unsigned()), i64::from(PRESENCE)];
                 let row = client.query_one(OTHERS, &[&values[0], &values[1]]).await?;
                 wakes.others.store(row.try_get::<_, i64>(0)? > 0, Ordering::Release);
             }

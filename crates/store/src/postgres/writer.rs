@@ -3,7 +3,7 @@
 //! When many wait, further connections take those of other partitions: the server works on one call while another becomes
 //! durable and a third is on its way. Those of one partition go one after the other.
 
-use super::Shared;
+use super::PostgresState;
 use super::answer::{self, Answer};
 use super::changes;
 use super::group::Arrays;
@@ -38,27 +38,27 @@ pub(super) enum Request {
     Close,
 }
 
-/// One caller's batches and what came of them so far.
-struct Waiting {
+/// One caller's batches, and the outcomes of those that are done.
+struct QueuedCommit {
     plans: VecDeque<Plan>,
-    /// Batches that are on their way.
-    aloft: usize,
+    /// Number of batches in flight.
+    in_flight: usize,
     outcomes: Vec<Outcome>,
     is_written: bool,
     failure: Option<Error>,
     reply: oneshot::Sender<Result<Vec<Outcome>>>,
 }
 
-/// All callers that wait, in the order in which they came.
+/// The commits of all waiting callers, in the order in which they arrived.
 #[derive(Default)]
 struct Queue {
     next: u64,
-    callers: BTreeMap<u64, Waiting>,
-    /// Partitions with batches on their way: what follows must not overtake them.
-    aloft: BTreeSet<Partition>,
+    commits: BTreeMap<u64, QueuedCommit>,
+    /// Partitions with batches in flight: later batches must not overtake them.
+    in_flight: BTreeSet<Partition>,
 }
 
-/// Batches that go out in one call, each with its caller.
+/// Batches that go out in one call, each with the number of its commit.
 #[derive(Default)]
 struct Group {
     members: Vec<(u64, Plan)>,
@@ -68,13 +68,13 @@ struct Group {
 }
 
 /// Serves requests until the store is closed.
-pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Request>, shared: Arc<Shared>) {
+pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Request>, state: Arc<PostgresState>) {
     let mut queue = Queue::default();
     let mut idle: Vec<&Link> = links.iter().collect();
     let mut flights = FuturesUnordered::new();
     let mut open = true;
     loop {
-        while queue.callers.len() < GROUP_BATCHES_MAX
+        while queue.commits.len() < GROUP_BATCHES_MAX
             && let Ok(request) = requests.try_recv()
         {
             queue.take(request, &mut requests);
@@ -85,18 +85,18 @@ pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Req
                 idle.push(link);
                 break;
             };
-            flights.push(fly(link, group, &shared));
+            flights.push(fly(link, group, &state));
         }
-        if !open && flights.is_empty() && queue.callers.is_empty() {
+        if !open && flights.is_empty() && queue.commits.is_empty() {
             break;
         }
         tokio::select! {
             biased;
             Some((link, group, result)) = flights.next(), if !flights.is_empty() => {
                 idle.push(link);
-                queue.answer(&group, result, &shared);
+                queue.answer(&group, result, &state);
             }
-            request = requests.recv(), if open && queue.callers.len() < GROUP_BATCHES_MAX => match request {
+            request = requests.recv(), if open && queue.commits.len() < GROUP_BATCHES_MAX => match request {
                 Some(request) => queue.take(request, &mut requests),
                 None => open = false,
             },
@@ -107,8 +107,8 @@ pub(super) async fn run(links: [Link; WRITERS], mut requests: mpsc::Receiver<Req
     }
 }
 
-async fn fly<'a>(link: &'a Link, group: Group, shared: &Shared) -> (&'a Link, Group, Result<Answer>) {
-    let result = send(link, &group, shared).await;
+async fn fly<'a>(link: &'a Link, group: Group, state: &PostgresState) -> (&'a Link, Group, Result<Answer>) {
+    let result = send(link, &group, state).await;
     (link, group, result)
 }
 
@@ -117,8 +117,8 @@ impl Queue {
         match request {
             Request::Commit(plans, reply) => {
                 let (outcomes, plans) = (Vec::with_capacity(plans.len()), plans.into());
-                let waiting = Waiting { plans, aloft: 0, outcomes, is_written: false, failure: None, reply };
-                self.callers.insert(self.next, waiting);
+                let commit = QueuedCommit { plans, in_flight: 0, outcomes, is_written: false, failure: None, reply };
+                self.commits.insert(self.next, commit);
                 self.next += 1;
             }
             Request::Close => requests.close(),
@@ -128,68 +128,69 @@ impl Queue {
     /// Takes from each caller, first come first served, as many batches as can go out together, if there are enough.
     /// Those of one partition keep their order, and so do those of one caller.
     fn gather(&mut self, least: usize) -> Option<Group> {
-        let free = |plan: &&Plan| !self.aloft.contains(&plan.batch.partition);
-        let callers = self.callers.values().filter(|waiting| waiting.aloft == 0);
-        let writes = callers.flat_map(|waiting| waiting.plans.iter().take_while(free)).map(Plan::writes);
+        let free = |plan: &&Plan| !self.in_flight.contains(&plan.batch.partition);
+        let commits = self.commits.values().filter(|commit| commit.in_flight == 0);
+        let writes = commits.flat_map(|commit| commit.plans.iter().take_while(free)).map(Plan::writes);
         if writes.sum::<usize>() < least {
             return None;
         }
-        let (mut group, mut passed) = (Group::default(), self.aloft.clone());
-        for (id, waiting) in self.callers.iter_mut().filter(|(_, waiting)| waiting.aloft == 0) {
-            while let Some(plan) = waiting.plans.pop_front() {
+        let (mut group, mut passed) = (Group::default(), self.in_flight.clone());
+        for (id, commit) in self.commits.iter_mut().filter(|(_, commit)| commit.in_flight == 0) {
+            while let Some(plan) = commit.plans.pop_front() {
                 let partition = plan.batch.partition;
                 if passed.contains(&partition) || !group.takes(&plan) {
                     passed.insert(partition);
-                    waiting.plans.push_front(plan);
+                    commit.plans.push_front(plan);
                     break;
                 }
-                waiting.aloft += 1;
+                commit.in_flight += 1;
                 group.add(*id, plan);
             }
         }
-        self.aloft.extend(group.members.iter().map(|(_, plan)| plan.batch.partition));
+        self.in_flight.extend(group.members.iter().map(|(_, plan)| plan.batch.partition));
         (!group.members.is_empty()).then_some(group)
     }
 
     /// Tells every caller whose last batch came back what came of them all.
-    fn answer(&mut self, group: &Group, result: Result<Answer>, shared: &Shared) {
+    fn answer(&mut self, group: &Group, result: Result<Answer>, state: &PostgresState) {
         for (_, plan) in &group.members {
-            self.aloft.remove(&plan.batch.partition);
+            self.in_flight.remove(&plan.batch.partition);
         }
         let results = match result {
             Ok(answer) => {
-                count(&answer.results, answer.cost, shared);
+                count(&answer.results, answer.cost, state);
                 answer.results
             }
             Err(error) => group.members.iter().map(|_| Err(error.again())).collect(),
         };
         for ((id, plan), result) in group.members.iter().zip(results) {
-            let Some(waiting) = self.callers.get_mut(id) else { continue };
-            waiting.aloft -= 1;
+            let Some(commit) = self.commits.get_mut(id) else { continue };
+            commit.in_flight -= 1;
             match result {
                 Ok(outcome) => {
                     if matches!(outcome, Outcome::Committed { .. }) && !plan.batch.is_check_only() {
-                        waiting.is_written = true;
-                        shared.wakes.committed(&plan.batch);
+                        commit.is_written = true;
+                        state.wakes.committed(&plan.batch);
                     }
-                    waiting.outcomes.push(outcome);
+                    commit.outcomes.push(outcome);
                 }
-                Err(error) => waiting.failure = waiting.failure.take().or(Some(error)),
+                Err(error) => commit.failure = commit.failure.take().or(Some(error)),
             }
         }
         for (id, _) in &group.members {
             let is_over =
-                |waiting: &Waiting| waiting.aloft == 0 && (waiting.plans.is_empty() || waiting.failure.is_some());
-            if self.callers.get(id).is_some_and(is_over)
-                && let Some(waiting) = self.callers.remove(id)
+                |commit: &QueuedCommit| commit.in_flight == 0 && (commit.plans.is_empty() || commit.failure.is_some());
+            if self.commits.get(id).is_some_and(is_over)
+                && let Some(commit) = self.commits.remove(id)
             {
-                waiting.end();
+                commit.end();
             }
         }
     }
 }
 
-impl Waiting {
+impl QueuedCommit {
+    /// Sends the caller its answer.
     fn end(self) {
         let answer = match self.failure {
             Some(error) if self.is_written => Err(error.written()),
@@ -236,32 +237,32 @@ fn moves_feed(plan: &Plan) -> bool {
     plan.batch.feed_above > 0 || plan.batch.trim.iter().any(|trim| matches!(trim, Trim::Feed { .. }))
 }
 
-async fn send(link: &Link, group: &Group, shared: &Shared) -> Result<Answer> {
+async fn send(link: &Link, group: &Group, state: &PostgresState) -> Result<Answer> {
     let plans: Vec<&Plan> = group.members.iter().map(|(_, plan)| plan).collect();
-    let changes = changes::of(&plans, link, shared).await?;
-    let held = shared.clock.as_ref().map(|clock| clock());
-    let arrays = Arrays::of(shared.lock_id, held, &plans, &changes);
+    let changes = changes::of(&plans, link, state).await?;
+    let held = state.clock.as_ref().map(|clock| clock());
+    let arrays = Arrays::of(state.lock_id, held, &plans, &changes);
     let careful = plans.iter().any(|plan| !plan.batch.mend.is_empty());
     let row = link.commit(&arrays, careful).await?;
     let answer = answer::read(&plans, &changes, &row)?;
-    let mut places = shared.places();
+    let mut place_cache = state.place_cache.lock();
     for (plan, result) in plans.iter().zip(&answer.results) {
         match result {
             Ok(Outcome::Committed { .. }) => {
-                plan.batch.put.iter().for_each(|record| places.learn(record));
-                plan.batch.delete.iter().for_each(|key| places.forget(key));
+                plan.batch.put.iter().for_each(|record| place_cache.learn(record));
+                plan.batch.delete.iter().for_each(|key| place_cache.forget(key));
             }
             Ok(Outcome::Conflict { current, .. }) => {
-                current.iter().filter_map(|(_, record)| record.as_ref()).for_each(|record| places.learn(record));
+                current.iter().filter_map(|(_, record)| record.as_ref()).for_each(|record| place_cache.learn(record));
             }
             _ => {}
         }
     }
-    drop(places);
+    drop(place_cache);
     Ok(answer)
 }
 
-fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
+fn count(results: &[Result<Outcome>], cost: Cost, state: &PostgresState) {
     let mut stats = Stats { groups: u64::from(cost.rows > 0), ..Stats::default() };
     for outcome in results.iter().flatten() {
         match outcome {
@@ -271,7 +272,7 @@ fn count(results: &[Result<Outcome>], cost: Cost, shared: &Shared) {
         }
     }
     cost.add_to(&mut stats);
-    shared.count(stats);
+    state.count(stats);
 }
 
 /// Turns a caller's batches into a request; the answer comes when they are durable.

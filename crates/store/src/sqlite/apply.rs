@@ -44,8 +44,8 @@ pub(super) struct Tables<'c> {
     entries: String,
 }
 
-/// A record as the batch found it.
-struct Held {
+/// What a batch has to know of the record that it replaces or deletes.
+struct CurrentRow {
     version: Version,
     due: Option<Millis>,
     entries: String,
@@ -89,25 +89,25 @@ impl<'c> Tables<'c> {
         if !batch.window.contains(now) {
             return Ok(Outcome::Outside { now });
         }
-        let mut held = Vec::with_capacity(batch.expect.len());
+        let mut current = Vec::with_capacity(batch.expect.len());
         let mut failed = Vec::new();
         for (at, (key, expected)) in batch.expect.iter().enumerate() {
             let found = self.find(batch.partition, key)?;
             if found.as_ref().map(|found| found.version) != *expected {
                 failed.push(at);
             }
-            held.push(found);
+            current.push(found);
         }
         if !failed.is_empty() {
             return self.conflict(plan, &failed, now);
         }
         for (key, at) in batch.delete.iter().zip(&plan.delete_at) {
-            if let Some(old) = &held[*at] {
+            if let Some(old) = &current[*at] {
                 self.delete(key, old, cost)?;
             }
         }
         for (record, at) in batch.put.iter().zip(&plan.put_at) {
-            self.put(batch.partition, record, held[*at].as_ref(), cost)?;
+            self.put(batch.partition, record, current[*at].as_ref(), cost)?;
         }
         for append in &batch.append {
             self.log.execute((append.log.as_str(), append.seq.cast_signed(), Body(&append.body)))?;
@@ -128,7 +128,7 @@ impl<'c> Tables<'c> {
         Ok(Outcome::Committed { now })
     }
 
-    fn find(&mut self, partition: Partition, key: &Key) -> Result<Option<Held>, Stop> {
+    fn find(&mut self, partition: Partition, key: &Key) -> Result<Option<CurrentRow>, Stop> {
         let mut rows = self.find.query([key.as_str()])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let found = Partition(row.get(0)?);
@@ -137,7 +137,7 @@ impl<'c> Tables<'c> {
         }
         let version = version(row.get_ref(1)?).map_err(Stop::Failed)?;
         let due = query::due_of(row, 2).map_err(Stop::Failed)?;
-        Ok(Some(Held { version, due, entries: row.get(3)? }))
+        Ok(Some(CurrentRow { version, due, entries: row.get(3)? }))
     }
 
     fn conflict(&self, plan: &Plan, failed: &[usize], now: Millis) -> Result<Outcome, Stop> {
@@ -150,7 +150,13 @@ impl<'c> Tables<'c> {
         Ok(Outcome::Conflict { current, now })
     }
 
-    fn put(&mut self, partition: Partition, record: &Record, old: Option<&Held>, cost: &mut Cost) -> Result<(), Stop> {
+    fn put(
+        &mut self,
+        partition: Partition,
+        record: &Record,
+        old: Option<&CurrentRow>,
+        cost: &mut Cost,
+    ) -> Result<(), Stop> {
         let key = record.key.as_str();
         entries_to_text(&record.entries, &mut self.entries);
         let row = (
@@ -201,7 +207,7 @@ impl<'c> Tables<'c> {
         Ok(())
     }
 
-    fn delete(&mut self, key: &Key, old: &Held, cost: &mut Cost) -> Result<(), Stop> {
+    fn delete(&mut self, key: &Key, old: &CurrentRow, cost: &mut Cost) -> Result<(), Stop> {
         self.delete.execute([key.as_str()])?;
         cost.removed(key);
         for line in entry_lines(&old.entries) {

@@ -4,7 +4,7 @@ use super::fault::{corrupt, reading};
 use super::query::{due_of, record_of, snapshot};
 use super::value::version;
 use crate::sql::{DUE, clamp, named, place};
-use crate::{AuditPage, Fault, FaultKind, Key, Partition, Place, Result, Version, check};
+use crate::{AuditPage, Fault, FaultKind, IndexPlace, Key, Partition, Result, Version, check};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 const RECORDS: &str =
@@ -24,7 +24,7 @@ enum From<'a> {
 pub(super) fn page(conn: &Connection, from: Option<&str>, limit: usize) -> Result<AuditPage> {
     let start = match from {
         None => From::Records(""),
-        Some(text) => parse(text).ok_or_else(|| check::foreign_place(text))?,
+        Some(text) => parse(text).ok_or_else(|| check::foreign_audit_cursor(text))?,
     };
     snapshot(conn, || match start {
         From::Records(after) => records(conn, after, limit),
@@ -95,10 +95,10 @@ fn rows(conn: &Connection, after: (&str, i64, &str), limit: usize) -> Result<Aud
 }
 
 /// Where the record of a row lives, its version, and whether it claims the row's place.
-fn owner_of(row: &Row<'_>, place: &Place) -> Result<(Partition, Version, bool)> {
+fn owner_of(row: &Row<'_>, place: &IndexPlace) -> Result<(Partition, Version, bool)> {
     let claims = match place {
-        Place::Due(due) => due_of(row, 2)? == Some(*due),
-        Place::Index(entry) => {
+        IndexPlace::Due(due) => due_of(row, 2)? == Some(*due),
+        IndexPlace::Entry(entry) => {
             let mut lines = super::value::entry_lines(text(row, 3)?);
             lines.any(|line| matches!(line, Ok((rank, name)) if rank == entry.rank && name == entry.name.as_str()))
         }

@@ -7,9 +7,9 @@ mod apply;
 mod audit;
 mod checkpoint;
 mod fault;
+mod local_path;
 mod open;
 mod owner;
-mod place;
 mod query;
 mod reader;
 mod schema;
@@ -26,10 +26,11 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use owner::Owner;
+use parking_lot::Mutex;
 use reader::Readers;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 use writer::Request;
@@ -104,15 +105,15 @@ pub async fn open(path: impl AsRef<Path>, options: Options) -> Result<Sqlite> {
 
 /// A store in one SQLite file.
 pub struct Sqlite {
-    shared: Arc<Shared>,
+    state: Arc<SqliteState>,
     requests: mpsc::Sender<Request>,
     readers: Arc<Readers>,
     stop: Arc<watch::Stop>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the threads of one store share.
-struct Shared {
+/// What the handle and the threads of one store share.
+struct SqliteState {
     clock: Clock,
     meta: Meta,
     synchronous: Synchronous,
@@ -126,7 +127,7 @@ struct Shared {
     broken: OnceLock<String>,
 }
 
-impl Shared {
+impl SqliteState {
     fn new(options: &Options, meta: Meta, owner: Arc<Owner>) -> Self {
         Self {
             clock: Arc::clone(&options.clock),
@@ -161,20 +162,20 @@ impl Shared {
     }
 
     fn count(&self, group: Stats) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).add(group);
+        self.written.lock().add(group);
     }
 }
 
 impl Sqlite {
     fn reading(&self) -> Result<&Readers> {
-        self.shared.is_open()?;
-        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        self.state.is_open()?;
+        self.state.reads.fetch_add(1, Ordering::Relaxed);
         Ok(&self.readers)
     }
 
     /// Tells every thread to end; true for the first call only.
     fn stop(&self) -> bool {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
+        if self.state.closed.swap(true, Ordering::AcqRel) {
             return false;
         }
         self.stop.stop();
@@ -185,7 +186,7 @@ impl Sqlite {
 
 impl std::fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sqlite").field("meta", &self.shared.meta).finish_non_exhaustive()
+        f.debug_struct("Sqlite").field("meta", &self.state.meta).finish_non_exhaustive()
     }
 }
 
@@ -199,18 +200,18 @@ impl Drop for Sqlite {
 #[async_trait]
 impl Store for Sqlite {
     async fn load(&self, partition: Partition, keys: &[Key]) -> Result<Vec<Option<Record>>> {
-        check::load(partition, keys, self.shared.meta.partitions)?;
+        check::load(partition, keys, self.state.meta.partitions)?;
         let keys = keys.to_vec();
         self.reading()?.read(move |conn| query::load(conn, partition, &keys)).await
     }
 
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>> {
-        self.shared.is_open()?;
-        let plans = check::plan_all(group, self.shared.meta.partitions)?;
+        self.state.is_open()?;
+        let plans = check::plan_all(group, self.state.meta.partitions)?;
         if plans.is_empty() {
             return Ok(Vec::new());
         }
-        writer::submit(&self.requests, plans, &self.shared).await
+        writer::submit(&self.requests, plans, &self.state).await
     }
 
     async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
@@ -230,7 +231,7 @@ impl Store for Sqlite {
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
-        check::partition_exists(partition, self.shared.meta.partitions)?;
+        check::partition_exists(partition, self.state.meta.partitions)?;
         let log = log.clone();
         self.reading()?.read(move |conn| query::read_log(conn, partition, &log, after, limit)).await
     }
@@ -246,7 +247,7 @@ impl Store for Sqlite {
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {
-        let hints = self.shared.hints.subscribe();
+        let hints = self.state.hints.subscribe();
         stream::unfold(hints, |mut hints| async move {
             hints.changed().await.ok()?;
             if *hints.borrow_and_update() == NO_MORE_HINTS {
@@ -258,16 +259,16 @@ impl Store for Sqlite {
     }
 
     fn home(&self) -> tokio::sync::watch::Receiver<Home> {
-        self.shared.owner.home()
+        self.state.owner.home()
     }
 
     fn meta(&self) -> Meta {
-        self.shared.meta
+        self.state.meta
     }
 
     async fn health(&self) -> Result<Health> {
         self.reading()?.read(|conn| query::newest(conn).map(|_| ())).await?;
-        let (durability, detail) = match self.shared.synchronous {
+        let (durability, detail) = match self.state.synchronous {
             Synchronous::Full => (Durability::Disk, "SQLite answers, and every commit is synced to the disk"),
             Synchronous::Off => (Durability::Memory, "SQLite answers, but syncing is off: a crash loses commits"),
         };
@@ -275,8 +276,8 @@ impl Store for Sqlite {
     }
 
     fn stats(&self) -> Stats {
-        let written = *self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
-        Stats { reads: self.shared.reads.load(Ordering::Relaxed), ..written }
+        let written = *self.state.written.lock();
+        Stats { reads: self.state.reads.load(Ordering::Relaxed), ..written }
     }
 
     async fn close(&self) -> Result<()> {
@@ -284,7 +285,7 @@ impl Store for Sqlite {
             // An error means that the writer has ended already.
             let _ = self.requests.send(Request::Close).await;
         }
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.threads.lock());
         let (reply, answer) = oneshot::channel();
         let joining = move || {
             let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();

@@ -6,12 +6,13 @@ use super::reader::Readers;
 use super::schema::{self, Mark};
 use super::turn::{self, Turn};
 use super::writer::{Companions, Request};
-use super::{Options, Shared, Sqlite, fault, place, watch, writer};
+use super::{Options, Sqlite, SqliteState, fault, local_path, watch, writer};
 use crate::limits::PARTITIONS_MAX;
 use crate::{Error, ErrorKind, Meta, Result};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 
@@ -23,12 +24,12 @@ const REQUESTS_WAITING_MAX: usize = 4096;
 /// Opens or makes a store; blocks.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Sqlite> {
     let wanted = wanted_partitions(options)?;
-    let path = &place::resolve(path)?;
+    let path = &local_path::resolve(path)?;
     examine(path)?;
     let (writer, meta) = turn::patiently(|| prepare(path, options, wanted))?;
     let owner = Owner::new(&beside(path, "-owner"))?;
-    let shared = Arc::new(Shared::new(options, meta, owner));
-    start(path, options, writer, shared)
+    let state = Arc::new(SqliteState::new(options, meta, owner));
+    start(path, options, writer, state)
 }
 
 /// A connection that may write, to a file that is ours.
@@ -51,17 +52,17 @@ fn prepare(path: &Path, options: &Options, wanted: Option<u16>) -> Result<(Conne
 }
 
 /// Starts the threads, and ends those that run when one cannot be started.
-fn start(path: &Path, options: &Options, writer: Connection, shared: Arc<Shared>) -> Result<Sqlite> {
+fn start(path: &Path, options: &Options, writer: Connection, state: Arc<SqliteState>) -> Result<Sqlite> {
     let stop = watch::Stop::new().map_err(|error| fault::system("cannot make an event", error))?;
     let (stop, readers) = (Arc::new(stop), Readers::new());
     let (requests, queue) = mpsc::channel(REQUESTS_WAITING_MAX);
     let watching = (requests.clone(), Arc::clone(&stop));
-    match start_threads(path, options, writer, &readers, watching, queue, &shared) {
-        Ok(threads) => Ok(Sqlite { shared, requests, readers, stop, threads: Mutex::new(threads) }),
+    match start_threads(path, options, writer, &readers, watching, queue, &state) {
+        Ok(threads) => Ok(Sqlite { state, requests, readers, stop, threads: Mutex::new(threads) }),
         Err(error) => {
             readers.close();
             stop.stop();
-            shared.owner.release();
+            state.owner.release();
             Err(error)
         }
     }
@@ -74,7 +75,7 @@ fn start_threads(
     readers: &Arc<Readers>,
     watching: (mpsc::Sender<Request>, Arc<watch::Stop>),
     queue: mpsc::Receiver<Request>,
-    shared: &Arc<Shared>,
+    state: &Arc<SqliteState>,
 ) -> Result<Vec<JoinHandle<()>>> {
     let failed = |error: std::io::Error| fault::system("cannot start a thread", error);
     let mut companions = Companions { readers: Arc::clone(readers), threads: Vec::new() };
@@ -89,11 +90,11 @@ fn start_threads(
     companions.threads.push(copy.start(copier).map_err(failed)?);
     let seen_version = writer::data_version(&writer).map_err(fault::reading)?;
     let (requests, stop) = watching;
-    let watch = watch::start(&beside(path, "-wal"), requests, stop, Arc::clone(shared)).map_err(failed)?;
-    let owner = shared.owner.wait().map_err(failed)?;
+    let watch = watch::start(&beside(path, "-wal"), requests, stop, Arc::clone(state)).map_err(failed)?;
+    let owner = state.owner.wait().map_err(failed)?;
     let turn = Turn::new(&beside(path, "-turn"))?;
     let start = writer::Start { conn: writer, turn, checkpoints, requests: queue, companions, seen_version };
-    let own = Arc::clone(shared);
+    let own = Arc::clone(state);
     let thread = std::thread::Builder::new().name("store-writer".into());
     let writer = thread.spawn(move || writer::run(start, &own)).map_err(failed)?;
     Ok([writer, watch].into_iter().chain(owner).collect())

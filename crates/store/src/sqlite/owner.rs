@@ -2,9 +2,10 @@
 
 use super::fault;
 use crate::{Home, Result};
+use parking_lot::{Condvar, Mutex};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -52,16 +53,15 @@ impl Owner {
 
     /// Gives the lock up, or stops trying for it.
     pub(super) fn release(&self) {
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Lock::Released;
+        *self.lock.lock() = Lock::Released;
         self.home.send_if_modified(|home| std::mem::replace(home, Home::Nowhere) != Home::Nowhere);
         self.released.notify_all();
     }
 
     fn try_until_held(&self) {
-        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lock = self.lock.lock();
         while matches!(*lock, Lock::Wanted(_)) {
-            let waited = self.released.wait_timeout(lock, TRY_EVERY);
-            lock = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.released.wait_for(&mut lock, TRY_EVERY);
             *lock = std::mem::replace(&mut *lock, Lock::Released).try_take();
             if matches!(*lock, Lock::Held(_)) {
                 self.home.send_replace(Home::Everywhere);

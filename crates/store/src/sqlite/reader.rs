@@ -1,9 +1,10 @@
 //! Who reads: a few threads with a connection each, fed from one queue, so that a long scan delays nobody else.
 
 use crate::{Error, ErrorKind, Result, check};
+use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
@@ -55,12 +56,12 @@ impl Readers {
 
     /// Lets the threads finish what is queued, then ends them.
     pub(super) fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.queue.lock().closed = true;
         self.filled.notify_all();
     }
 
     fn push(&self, query: Query) -> Result<()> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         if queue.closed {
             return Err(check::closed());
         }
@@ -75,7 +76,7 @@ impl Readers {
     }
 
     fn next(&self) -> Option<Query> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.queue.lock();
         loop {
             if let Some(query) = queue.queries.pop_front() {
                 return Some(query);
@@ -83,7 +84,7 @@ impl Readers {
             if queue.closed {
                 return None;
             }
-            queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            self.filled.wait(&mut queue);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! thread looks a little later, and then at growing intervals for about a second before it sleeps in the kernel again.
 //! Own commits change the file too, but each of them looks anyway; while they go on, this thread only rests.
 
-use super::Shared;
+use super::SqliteState;
 use super::writer::Request;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub(super) fn start(
     wal: &Path,
     requests: mpsc::Sender<Request>,
     stop: Arc<Stop>,
-    shared: Arc<Shared>,
+    state: Arc<SqliteState>,
 ) -> std::io::Result<JoinHandle<()>> {
     let changes = system::Changes::of(wal)?;
     std::thread::Builder::new().name("store-watch".into()).spawn(move || {
-        if let Err(error) = follow(&changes, &requests, &stop, &shared) {
+        if let Err(error) = follow(&changes, &requests, &stop, &state) {
             tracing::warn!(%error, "cannot watch the WAL file, so other processes' commits are noticed late");
         }
     })
@@ -35,7 +35,7 @@ fn follow(
     changes: &system::Changes,
     requests: &mpsc::Sender<Request>,
     stop: &Stop,
-    shared: &Shared,
+    state: &SqliteState,
 ) -> std::io::Result<()> {
     let mut seen_looks = 0;
     // The first round covers what was committed while the watch was being set up.
@@ -52,7 +52,7 @@ fn follow(
             return Ok(());
         }
         let changed = changes.take()?;
-        let looks = shared.looks.load(Ordering::Relaxed);
+        let looks = state.looks.load(Ordering::Relaxed);
         let writing = std::mem::replace(&mut seen_looks, looks) != looks;
         if !writing {
             // When the queue is full the writer is at work, and looks by itself.
@@ -150,7 +150,7 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::{Duration, Path};
-    use std::sync::{Condvar, Mutex, PoisonError};
+    use parking_lot::{Condvar, Mutex};
 
     /// Without a way to be told about changes, there is a look after each rest, for ever.
     pub(super) const RESTS: [Duration; 1] = [Duration::from_millis(25)];
@@ -165,15 +165,18 @@ mod system {
         }
 
         pub(in super::super) fn stop(&self) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            *self.0.lock() = true;
             self.1.notify_all();
         }
 
         /// Rests; whether the stop came meanwhile.
         pub(super) fn within(&self, rest: Duration) -> std::io::Result<bool> {
-            let stopped = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let waited = self.1.wait_timeout_while(stopped, rest, |stopped| !*stopped);
-            Ok(*waited.unwrap_or_else(PoisonError::into_inner).0)
+            let mut stopped = self.0.lock();
+            // Only a stop notifies, and there are no spurious wakeups.
+            if !*stopped {
+                self.1.wait_for(&mut stopped, rest);
+            }
+            Ok(*stopped)
         }
     }
 

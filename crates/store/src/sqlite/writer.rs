@@ -5,7 +5,7 @@ use super::checkpoint::Checkpoints;
 use super::fault;
 use super::reader::Readers;
 use super::turn::Turn;
-use super::{NO_MORE_HINTS, Shared};
+use super::{NO_MORE_HINTS, SqliteState};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Error, Outcome, Result, Stats};
@@ -55,7 +55,7 @@ struct Writer<'c> {
     data_version: Statement<'c>,
     seen_version: i64,
     turn: Turn,
-    shared: Arc<Shared>,
+    state: Arc<SqliteState>,
 }
 
 /// What the writing thread starts with.
@@ -82,16 +82,16 @@ pub(super) fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Serves requests until the store is closed; the connection is closed before the ownership is given up.
-pub(super) fn run(start: Start, shared: &Arc<Shared>) {
+pub(super) fn run(start: Start, state: &Arc<SqliteState>) {
     let Start { conn, turn, mut checkpoints, mut requests, companions, seen_version } = start;
-    match Writer::new(&conn, turn, seen_version, Arc::clone(shared)) {
+    match Writer::new(&conn, turn, seen_version, Arc::clone(state)) {
         Ok(mut writer) => writer.serve(&mut requests, &mut checkpoints),
-        Err(error) => shared.fail(&error),
+        Err(error) => state.fail(&error),
     }
     requests.close();
     while let Some(request) = requests.blocking_recv() {
         if let Request::Commit(commit) = request {
-            let _ = commit.reply.send(Err(shared.refusal()));
+            let _ = commit.reply.send(Err(state.refusal()));
         }
     }
     drop(checkpoints);
@@ -100,15 +100,15 @@ pub(super) fn run(start: Start, shared: &Arc<Shared>) {
         // A reader that panicked has told its caller.
         let _ = thread.join();
     }
-    close(conn, shared);
-    shared.owner.release();
-    shared.hints.send_replace(NO_MORE_HINTS);
+    close(conn, state);
+    state.owner.release();
+    state.hints.send_replace(NO_MORE_HINTS);
 }
 
 /// Closes the last connection, which carries the WAL over into the main file, unless the disk has failed: then what the
 /// page cache says must not be trusted, and the next process starts from what was synced.
-fn close(conn: Connection, shared: &Shared) {
-    if shared.is_broken()
+fn close(conn: Connection, state: &SqliteState) {
+    if state.is_broken()
         && let Err(error) = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
     {
         tracing::warn!(%error, "cannot leave the WAL as it is");
@@ -119,17 +119,17 @@ fn close(conn: Connection, shared: &Shared) {
 }
 
 impl<'c> Writer<'c> {
-    fn new(conn: &'c Connection, turn: Turn, seen_version: i64, shared: Arc<Shared>) -> rusqlite::Result<Self> {
+    fn new(conn: &'c Connection, turn: Turn, seen_version: i64, state: Arc<SqliteState>) -> rusqlite::Result<Self> {
         Ok(Self {
             conn,
-            tables: Tables::new(conn, shared.meta.partitions)?,
+            tables: Tables::new(conn, state.meta.partitions)?,
             begin: conn.prepare("BEGIN IMMEDIATE")?,
             begin_read: conn.prepare("BEGIN")?,
             commit: conn.prepare("COMMIT")?,
             data_version: conn.prepare(DATA_VERSION)?,
             seen_version,
             turn,
-            shared,
+            state,
         })
     }
 
@@ -158,7 +158,7 @@ impl<'c> Writer<'c> {
             } else if probing {
                 self.probe();
             }
-            if closing || self.shared.is_broken() {
+            if closing || self.state.is_broken() {
                 return;
             }
         }
@@ -207,7 +207,7 @@ impl<'c> Writer<'c> {
         let mut outcomes = Vec::with_capacity(plans.len());
         let mut cost = Cost::default();
         for plan in plans {
-            let now = (self.shared.clock)();
+            let now = (self.state.clock)();
             match self.tables.apply(plan, now, &mut cost) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(Stop::Caller(error)) => {
@@ -237,7 +237,7 @@ impl<'c> Writer<'c> {
                 Box::new(move || Error::new(kind, message.clone()).unwritten())
             }
             Stop::Sqlite(error) if fault::is_fatal(&error) => {
-                self.shared.fail(&error);
+                self.state.fail(&error);
                 let detail = error.to_string();
                 Box::new(move || fault::broken(&detail))
             }
@@ -259,10 +259,10 @@ impl<'c> Writer<'c> {
     /// Passes a hint on when another process has committed since the last look; own commits do not count.
     fn notice_others(&mut self) -> rusqlite::Result<()> {
         let version = self.data_version.query_row([], |row| row.get(0))?;
-        self.shared.looks.fetch_add(1, Ordering::Relaxed);
+        self.state.looks.fetch_add(1, Ordering::Relaxed);
         if version != self.seen_version {
             self.seen_version = version;
-            self.shared.hints.send_modify(|hints| *hints += 1);
+            self.state.hints.send_modify(|hints| *hints += 1);
         }
         Ok(())
     }
@@ -280,7 +280,7 @@ impl<'c> Writer<'c> {
             answer.cost.add_to(&mut group);
         }
         group.groups = u64::from(group.rows > 0);
-        self.shared.count(group);
+        self.state.count(group);
     }
 }
 
@@ -288,11 +288,11 @@ impl<'c> Writer<'c> {
 pub(super) async fn submit(
     requests: &mpsc::Sender<Request>,
     plans: Vec<Plan>,
-    shared: &Shared,
+    state: &SqliteState,
 ) -> Result<Vec<Outcome>> {
     let (reply, answer) = oneshot::channel();
     if requests.send(Request::Commit(Commit { plans, reply })).await.is_err() {
-        return Err(shared.refusal());
+        return Err(state.refusal());
     }
     // The thread answers every request it takes; without an answer it died, and the outcome is unknown.
     answer.await.unwrap_or_else(|_| Err(fault::broken("the writing thread ended")))

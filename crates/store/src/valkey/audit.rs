@@ -56,7 +56,7 @@ impl Reader<'_> {
         let tags = self.keys.tags().len();
         let start = match from {
             None => From::Records { tag: 0, cursor: 0 },
-            Some(text) => From::parse(text, tags).ok_or_else(|| check::foreign_place(text))?,
+            Some(text) => From::parse(text, tags).ok_or_else(|| check::foreign_audit_cursor(text))?,
         };
         let limit = limit.clamp(1, PAGE_MAX);
         let mut page = AuditPage::default();

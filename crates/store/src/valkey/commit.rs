@@ -3,7 +3,7 @@
 use super::keys::{Keys, Tag};
 use super::script::Call;
 use super::value::{halves, pack, place_start, unpack};
-use super::{Shared, fault};
+use super::{ValkeyState, fault};
 use crate::check::{self, Plan};
 use crate::cost::Cost;
 use crate::{Batch, Key, Millis, Outcome, Partition, Result, Trim};
@@ -28,14 +28,14 @@ pub(super) fn command<'a>(
     keys: &'a Keys,
     tag: &'a Tag,
     plans: &[&'a Plan],
-    shared: &Shared,
+    state: &ValkeyState,
     (hint, marks): (Vec<u8>, bool),
 ) -> Cmd {
     let mut parts = Parts { keys, names: Vec::new(), numbers: HashMap::new(), args: Vec::new() };
     parts.bytes(tag.channel.as_bytes());
     parts.bytes(hint);
     // Nothing means the server's own time.
-    parts.bytes(shared.clock.as_ref().map_or_else(Vec::new, |clock| clock().to_string().into_bytes()));
+    parts.bytes(state.clock.as_ref().map_or_else(Vec::new, |clock| clock().to_string().into_bytes()));
     parts.bytes(if marks { b"1".as_slice() } else { b"" });
     for plan in plans {
         parts.batch(plan);

@@ -18,27 +18,29 @@ use std::fmt::Write as _;
 const CHUNK_MIN: usize = 16;
 const CHUNK_MAX: usize = 1_000;
 
-/// Where a reader is in each partition, and at which one it goes on, so that a busy partition does not hide the others.
+/// A decoded [`Cursor`]: how far a reader has read each partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Places {
+struct ValkeyCursor {
+    /// The partition that is read first, so that a busy one does not hide the others.
     next: usize,
-    at: Vec<Place>,
+    /// The last position read of each partition.
+    positions: Vec<MarkedPosition>,
 }
 
-/// Where a reader is in one partition.
+/// A position in the feed of one partition, with the mark of the event there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
+struct MarkedPosition {
     position: u64,
-    /// Of the event there; nothing when it is not known.
+    /// The [`mark`] of the event there; `None` when it is not known.
     mark: Option<u16>,
 }
 
-impl Place {
+impl MarkedPosition {
     fn of(position: u64, body: &[u8]) -> Self {
         Self { position, mark: Some(mark(body)) }
     }
 
-    /// `position.mark`, with nothing for the start and no mark when it is not known.
+    /// Reads `position.mark` in hexadecimal; empty for the start, without a mark when it is not known.
     fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
@@ -56,29 +58,29 @@ impl Place {
     }
 }
 
-impl Places {
-    /// `next;place,place,...` in hexadecimal.
-    fn parse(cursor: &Cursor, partitions: usize) -> Result<Self> {
-        let text = cursor.as_str();
+impl ValkeyCursor {
+    /// Reads `next;position,position,...` in hexadecimal.
+    fn parse(encoded: &Cursor, partitions: usize) -> Result<Self> {
+        let text = encoded.as_str();
         let parse = || {
             let (next, list) = text.split_once(';')?;
             let next = usize::from_str_radix(next, 16).ok().filter(|next| *next < partitions)?;
-            let mut at = list.split(',').map(Place::parse).collect::<Option<Vec<_>>>()?;
-            (at.len() <= partitions).then(|| at.resize(partitions, Place::default()))?;
-            Some(Self { next, at })
+            let mut positions = list.split(',').map(MarkedPosition::parse).collect::<Option<Vec<_>>>()?;
+            (positions.len() <= partitions).then(|| positions.resize(partitions, MarkedPosition::default()))?;
+            Some(Self { next, positions })
         };
         if text.is_empty() {
-            return Ok(Self { next: 0, at: vec![Place::default(); partitions] });
+            return Ok(Self { next: 0, positions: vec![MarkedPosition::default(); partitions] });
         }
         // One spelling only, so that nothing else passes for a cursor.
-        let own = parse().filter(|places| places.cursor().as_str() == text);
+        let own = parse().filter(|cursor| cursor.encode().as_str() == text);
         own.ok_or_else(|| check::foreign_cursor(text))
     }
 
-    fn cursor(&self) -> Cursor {
+    fn encode(&self) -> Cursor {
         let mut text = format!("{:x};", self.next);
-        let end = self.at.iter().rposition(|place| place.position > 0).map_or(0, |last| last + 1);
-        for (at, Place { position, mark }) in self.at[..end].iter().enumerate() {
+        let end = self.positions.iter().rposition(|at| at.position > 0).map_or(0, |last| last + 1);
+        for (at, MarkedPosition { position, mark }) in self.positions[..end].iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
             let _ = match mark {
                 _ if *position == 0 => write!(text, "{comma}"),
@@ -105,52 +107,53 @@ struct Share {
 
 impl Reader<'_> {
     pub(super) async fn feed(&self, after: &Cursor, limit: usize) -> Result<FeedPage> {
-        let mut places = Places::parse(after, usize::from(self.keys.partitions))?;
-        let shares = if limit == 0 { Vec::new() } else { self.shares(&places, limit).await? };
+        let mut cursor = ValkeyCursor::parse(after, usize::from(self.keys.partitions))?;
+        let shares = if limit == 0 { Vec::new() } else { self.shares(&cursor, limit).await? };
         let mut page = FeedPage { events: Vec::new(), cursor: after.clone(), gap: false };
         for (at, share) in shares.iter().enumerate() {
-            if let Some(newest) = share.newest.filter(|newest| *newest < places.at[at].position) {
-                places.at[at] = Place { position: newest, mark: None };
+            if let Some(newest) = share.newest.filter(|newest| *newest < cursor.positions[at].position) {
+                cursor.positions[at] = MarkedPosition { position: newest, mark: None };
                 page.gap = true;
             }
         }
-        for at in turns(places.next, shares.len()) {
+        for at in turns(cursor.next, shares.len()) {
             for (number, (position, body)) in shares[at].events.iter().enumerate() {
                 if page.events.len() == limit {
                     // The next page starts behind the partition that filled this one.
-                    places.next = (places.next + 1) % shares.len();
-                    page.cursor = places.cursor();
+                    cursor.next = (cursor.next + 1) % shares.len();
+                    page.cursor = cursor.encode();
                     return Ok(page);
                 }
-                let undone = number == 0 && (shares[at].undone || places.at[at].is_undone(shares[at].anchor.as_ref()));
-                page.gap |= undone || places.at[at].position + 1 != *position;
-                places.at[at] = Place::of(*position, body);
-                places.next = at;
+                let undone =
+                    number == 0 && (shares[at].undone || cursor.positions[at].is_undone(shares[at].anchor.as_ref()));
+                page.gap |= undone || cursor.positions[at].position + 1 != *position;
+                cursor.positions[at] = MarkedPosition::of(*position, body);
+                cursor.next = at;
                 let partition = Partition(u16::try_from(at).unwrap_or(u16::MAX));
-                page.events.push(Event { partition, position: *position, body: body.clone(), cursor: places.cursor() });
+                page.events.push(Event { partition, position: *position, body: body.clone(), cursor: cursor.encode() });
             }
         }
-        page.cursor = places.cursor();
+        page.cursor = cursor.encode();
         Ok(page)
     }
 
     /// Enough of each partition's events for a page.
-    async fn shares(&self, places: &Places, limit: usize) -> Result<Vec<Share>> {
-        let count = places.at.len();
+    async fn shares(&self, cursor: &ValkeyCursor, limit: usize) -> Result<Vec<Share>> {
+        let count = cursor.positions.len();
         let mut shares: Vec<Share> = (0..count).map(|_| Share::default()).collect();
         let mut chunk = (limit / count).saturating_mul(2).clamp(CHUNK_MIN.min(limit), CHUNK_MAX);
         loop {
             let mut total: usize = 0;
-            let missing = turns(places.next, count).any(|at| {
+            let missing = turns(cursor.next, count).any(|at| {
                 total += shares[at].events.len();
                 total < limit && !shares[at].done
             });
             if !missing {
                 return Ok(shares);
             }
-            let reads = (0..self.keys.tags().len()).map(|tag| self.read(tag, places, &shares, chunk));
+            let reads = (0..self.keys.tags().len()).map(|tag| self.read(tag, cursor, &shares, chunk));
             for (at, share) in try_join_all(reads).await?.into_iter().flatten() {
-                let known = shares[at].events.last().map(|(position, body)| Place::of(*position, body));
+                let known = shares[at].events.last().map(|(position, body)| MarkedPosition::of(*position, body));
                 shares[at].done = share.done;
                 match known {
                     Some(known) => shares[at].undone |= known.is_undone(share.anchor.as_ref()),
@@ -163,7 +166,13 @@ impl Reader<'_> {
     }
 
     /// The next events of those partitions of one tag that may have more.
-    async fn read(&self, tag: usize, places: &Places, shares: &[Share], chunk: usize) -> Result<Vec<(usize, Share)>> {
+    async fn read(
+        &self,
+        tag: usize,
+        cursor: &ValkeyCursor,
+        shares: &[Share],
+        chunk: usize,
+    ) -> Result<Vec<(usize, Share)>> {
         let open: Vec<u16> = self.keys.sharing(tag).filter(|at| !shares[usize::from(*at)].done).collect();
         if open.is_empty() {
             return Ok(Vec::new());
@@ -172,7 +181,7 @@ impl Reader<'_> {
         let mut command = Call::Feed.with(feeds.iter().map(String::as_str));
         command.arg(chunk);
         for at in open.iter().map(|at| usize::from(*at)) {
-            let last = shares[at].events.last().map_or(places.at[at].position, |(position, _)| *position);
+            let last = shares[at].events.last().map_or(cursor.positions[at].position, |(position, _)| *position);
             command.arg(event_id(last));
         }
         let answers = list(self.one(self.keys.tags()[tag].slot, command).await?)?;
@@ -217,19 +226,19 @@ mod tests {
 
     #[test]
     fn cursors_survive_their_text() {
-        let parse = |text: &str, partitions| Places::parse(&Cursor::from_text(text), partitions);
-        let (none, some) = (Place::default(), |position, mark| Place { position, mark });
-        for at in [
+        let parse = |text: &str, partitions| ValkeyCursor::parse(&Cursor::from_text(text), partitions);
+        let (none, some) = (MarkedPosition::default(), |position, mark| MarkedPosition { position, mark });
+        for positions in [
             vec![none, none, none],
             vec![some(1, Some(7)), none, some(255, None)],
             vec![none, some(u64::MAX, Some(u16::MAX)), none],
             vec![some(7, Some(0)), none, none],
         ] {
-            let places = Places { next: 2, at };
-            assert_eq!(parse(places.cursor().as_str(), 3).unwrap(), places);
+            let cursor = ValkeyCursor { next: 2, positions };
+            assert_eq!(parse(cursor.encode().as_str(), 3).unwrap(), cursor);
         }
-        let places = Places { next: 1, at: vec![none, some(16, Some(0xab)), none, none] };
-        assert_eq!(places.cursor().as_str(), "1;,10.ab");
+        let cursor = ValkeyCursor { next: 1, positions: vec![none, some(16, Some(0xab)), none, none] };
+        assert_eq!(cursor.encode().as_str(), "1;,10.ab");
         for text in
             ["not a cursor", "3;", "0;1,2,3,4", "0;x", ";", "5", "0;1.", "0;.1", "0;1.10000", "0;0.7", "+0;", "0;1,"]
         {
@@ -239,12 +248,15 @@ mod tests {
 
     #[test]
     fn fuzz_cursors_have_one_spelling() {
-        let place = "([1-9a-f][0-9a-f]{0,15}(\\.[1-9a-f][0-9a-f]{0,3})?)?";
-        fuzz(near((0..4, place, place, place).prop_map(|(next, a, b, c)| format!("{next};{a},{b},{c},1"))), |text| {
-            let Ok(places) = Places::parse(&Cursor::from_text(text.as_str()), 4) else { return Ok(false) };
-            prop_assert!(places.next < 4 && places.at.len() == 4);
-            prop_assert!(text.is_empty() || places.cursor().as_str() == text, "{text:?}");
-            Ok(true)
-        });
+        let position = "([1-9a-f][0-9a-f]{0,15}(\\.[1-9a-f][0-9a-f]{0,3})?)?";
+        fuzz(
+            near((0..4, position, position, position).prop_map(|(next, a, b, c)| format!("{next};{a},{b},{c},1"))),
+            |text| {
+                let Ok(cursor) = ValkeyCursor::parse(&Cursor::from_text(text.as_str()), 4) else { return Ok(false) };
+                prop_assert!(cursor.next < 4 && cursor.positions.len() == 4);
+                prop_assert!(text.is_empty() || cursor.encode().as_str() == text, "{text:?}");
+                Ok(true)
+            },
+        );
     }
 }

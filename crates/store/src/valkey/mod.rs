@@ -32,12 +32,14 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, BoxStream};
 use keys::Keys;
 use net::Net;
+use parking_lot::Mutex;
 use queue::Request;
 use read::Reader;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// Opens the store that an address names, which is made when there is none under its prefix.
 ///
@@ -60,28 +62,29 @@ pub struct Valkey {
     net: Arc<Net>,
     keys: Arc<Keys>,
     meta: Meta,
-    shared: Arc<Shared>,
+    state: Arc<ValkeyState>,
     /// One for each tag.
     queues: Vec<mpsc::Sender<Request>>,
     hints: broadcast::Sender<Wake>,
-    closed: tokio::sync::watch::Sender<bool>,
+    closed: CancellationToken,
     home: tokio::sync::watch::Sender<Home>,
+    /// Awaited by the first close, which reports whether one of them panicked.
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the tasks of one store share.
-struct Shared {
+/// What the handle and the tasks of one store share.
+struct ValkeyState {
     /// Tells this handle's own messages from others.
     origin: u64,
-    /// Held by a test; otherwise the server tells the time.
+    /// Set by tests that control the time; otherwise the server's clock decides.
     clock: Option<Clock>,
     reads: AtomicU64,
     written: Mutex<Stats>,
 }
 
-impl Shared {
+impl ValkeyState {
     fn count(&self, group: Stats) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).add(group);
+        self.written.lock().add(group);
     }
 }
 
@@ -93,12 +96,12 @@ struct Split {
 
 impl Valkey {
     fn is_open(&self) -> Result<()> {
-        if *self.closed.borrow() { Err(check::closed()) } else { Ok(()) }
+        if self.closed.is_cancelled() { Err(check::closed()) } else { Ok(()) }
     }
 
     fn reading(&self) -> Result<Reader<'_>> {
         self.is_open()?;
-        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        self.state.reads.fetch_add(1, Ordering::Relaxed);
         Ok(Reader { net: &self.net, keys: &self.keys })
     }
 
@@ -115,7 +118,7 @@ impl Valkey {
     }
 
     fn stop(&self) {
-        self.closed.send_replace(true);
+        self.closed.cancel();
         self.home.send_replace(Home::Nowhere);
     }
 }
@@ -207,11 +210,11 @@ impl Store for Valkey {
     }
 
     fn watch(&self) -> BoxStream<'static, Wake> {
-        let (hints, closed) = (self.hints.subscribe(), self.closed.subscribe());
-        stream::unfold((hints, closed), |(mut hints, mut closed)| async move {
+        let (hints, closed) = (self.hints.subscribe(), self.closed.clone());
+        stream::unfold((hints, closed), |(mut hints, closed)| async move {
             let wake = tokio::select! {
                 biased;
-                _ = closed.wait_for(|closed| *closed) => None,
+                () = closed.cancelled() => None,
                 wake = hints.recv() => match wake {
                     Ok(wake) => Some(wake),
                     Err(broadcast::error::RecvError::Lagged(_)) => Some(Wake { partition: None, topics: Vec::new() }),
@@ -237,13 +240,13 @@ impl Store for Valkey {
     }
 
     fn stats(&self) -> Stats {
-        let written = *self.shared.written.lock().unwrap_or_else(PoisonError::into_inner);
-        Stats { reads: self.shared.reads.load(Ordering::Relaxed), ..written }
+        let written = *self.state.written.lock();
+        Stats { reads: self.state.reads.load(Ordering::Relaxed), ..written }
     }
 
     async fn close(&self) -> Result<()> {
         self.stop();
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.tasks.lock());
         let ended = join_all(tasks).await;
         if ended.iter().all(std::result::Result::is_ok) { Ok(()) } else { Err(dead()) }
     }

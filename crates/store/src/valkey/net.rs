@@ -9,11 +9,12 @@ use super::keys::SLOTS;
 use crate::{Error, ErrorKind, Result};
 use futures_util::FutureExt;
 use futures_util::future::select_ok;
+use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -96,7 +97,7 @@ impl Net {
     /// The same servers on connections of its own.
     pub(super) fn another(&self) -> Self {
         let another = Self::new(self.address.clone());
-        *another.slots.lock().unwrap_or_else(PoisonError::into_inner) = self.slots();
+        *another.slots.lock() = self.slots();
         another
     }
 
@@ -118,7 +119,7 @@ impl Net {
     }
 
     fn slots(&self) -> Arc<Vec<Host>> {
-        Arc::clone(&self.slots.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.slots.lock())
     }
 
     /// Sends commands to the primary of a slot; the answer of each but the first may be an error.
@@ -229,13 +230,13 @@ impl Net {
     }
 
     fn node(&self, host: &Host) -> Arc<Node> {
-        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = self.nodes.lock();
         Arc::clone(nodes.entry(host.clone()).or_default())
     }
 
     /// Remembers where a slot went.
     fn learn(&self, slot: u16, host: &Host) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.lock();
         Arc::make_mut(&mut slots)[usize::from(slot)] = host.clone();
     }
 
@@ -261,7 +262,7 @@ impl Net {
         // Some of them may be away, and the first answer is as good as any: the servers correct what is out of date.
         let ask = |host: Host| async move { super::slots::parse(self.ask(&host, commands).await?, &host) }.boxed();
         let (slots, _) = select_ok(hosts.into_iter().map(ask)).await?;
-        *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(slots);
+        *self.slots.lock() = Arc::new(slots);
         Ok(())
     }
 
@@ -290,7 +291,7 @@ impl Node {
             return Ok(live.clone());
         }
         if self.failures.load(Ordering::Acquire) != before
-            && let Some(error) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+            && let Some(error) = self.failure.lock().clone()
         {
             return Err(away(host, &error));
         }
@@ -306,7 +307,7 @@ impl Node {
             Ok(connection) => Ok(live.insert(Live { connection, gone }).clone()),
             Err(error) => {
                 let error = Arc::new(error);
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&error));
+                *self.failure.lock() = Some(Arc::clone(&error));
                 self.failures.fetch_add(1, Ordering::Release);
                 Err(away(host, &error))
             }

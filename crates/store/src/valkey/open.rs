@@ -8,12 +8,14 @@ use super::queue::{Committer, WAITING_MAX};
 use super::read::{bytes, list};
 use super::script::{Call, alone};
 use super::watch::{HINTS_KEPT, Listener};
-use super::{Shared, Valkey, fault};
+use super::{Valkey, ValkeyState, fault};
 use crate::{Clock, Error, ErrorKind, Home, Meta, Result};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 /// How many partitions a new store gets unless its address says otherwise.
 const PARTITIONS_DEFAULT: u16 = 64;
@@ -141,29 +143,24 @@ async fn probe(net: &Net, keys: &Keys) -> Result<()> {
 
 async fn start(net: Arc<Net>, keys: Arc<Keys>, meta: Meta, clock: Option<Clock>) -> Result<Valkey> {
     let (hints, _) = broadcast::channel(HINTS_KEPT);
-    let (closed, closing) = watch::channel(false);
-    let shared = Arc::new(Shared { origin: chance(), clock, reads: 0.into(), written: Mutex::default() });
+    let closed = CancellationToken::new();
+    let state = Arc::new(ValkeyState { origin: chance(), clock, reads: 0.into(), written: Mutex::default() });
     let listener =
-        Listener { net: Arc::clone(&net), keys: Arc::clone(&keys), origin: shared.origin, hints: hints.clone() };
+        Listener { net: Arc::clone(&net), keys: Arc::clone(&keys), origin: state.origin, hints: hints.clone() };
     let subscribed = listener.subscribe().await?;
-    let mut tasks = vec![tokio::spawn(listener.serve(subscribed, closing.clone()))];
+    let mut tasks = vec![tokio::spawn(listener.serve(subscribed, closed.clone()))];
     let mut queues = Vec::with_capacity(keys.tags().len());
     for tag in 0..keys.tags().len() {
         let (queue, requests) = mpsc::channel(WAITING_MAX);
         // Waiting for replicas holds up a whole connection, so that each tag needs its own then.
         let own = if net.address().wait == 0 { Arc::clone(&net) } else { Arc::new(net.another()) };
-        let committer = Committer {
-            net: own,
-            keys: Arc::clone(&keys),
-            tag,
-            shared: Arc::clone(&shared),
-            telling: Mutex::default(),
-        };
-        tasks.push(tokio::spawn(committer.serve(requests, closing.clone())));
+        let committer =
+            Committer { net: own, keys: Arc::clone(&keys), tag, state: Arc::clone(&state), hints: Mutex::default() };
+        tasks.push(tokio::spawn(committer.serve(requests, closed.clone())));
         queues.push(queue);
     }
     let (home, _) = watch::channel(Home::ByMembership);
-    Ok(Valkey { net, keys, meta, shared, queues, hints, closed, home, tasks: Mutex::new(tasks) })
+    Ok(Valkey { net, keys, meta, state, queues, hints, closed, home, tasks: Mutex::new(tasks) })
 }
 
 /// A number that nobody else has, as far as the keys of the standard library's maps are random.

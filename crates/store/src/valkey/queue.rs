@@ -3,18 +3,20 @@
 use super::commit::{self, Done};
 use super::keys::Keys;
 use super::net::{Net, Repeat, rest};
-use super::{Shared, fault, script, watch as hints};
+use super::{ValkeyState, fault, script, watch};
 use crate::check::Plan;
-use crate::untold::{MERGED_OVER, Untold};
+use crate::pending_hints::{MERGED_OVER, PendingHints};
 use crate::{Error, ErrorKind, Outcome, Result, Stats};
 use futures_util::future::{MaybeDone, maybe_done};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use parking_lot::Mutex;
 use redis::Value;
 use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{mpsc, oneshot, watch};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 /// How many callers' groups may wait for one tag before further callers wait to be taken.
 pub(super) const WAITING_MAX: usize = 1024;
@@ -41,13 +43,13 @@ pub(super) struct Request {
 
 /// Requests that wait for the next call.
 #[derive(Default)]
-struct Waiting {
+struct RequestQueue {
     requests: VecDeque<Request>,
     batches: usize,
     writes: usize,
 }
 
-impl Waiting {
+impl RequestQueue {
     fn has_room(&self) -> bool {
         self.batches < CALL_BATCHES_MAX
     }
@@ -80,32 +82,32 @@ pub(super) struct Committer {
     pub(super) net: Arc<Net>,
     pub(super) keys: Arc<Keys>,
     pub(super) tag: usize,
-    pub(super) shared: Arc<Shared>,
-    pub(super) telling: Mutex<Telling>,
+    pub(super) state: Arc<ValkeyState>,
+    pub(super) hints: Mutex<HintState>,
 }
 
-/// What other processes are still to be told of a tag, and whether they were told something just now.
+/// The hints of a tag that are not sent yet, and whether one was sent less than [`MERGED_OVER`] ago.
 #[derive(Debug, Default)]
-pub(super) struct Telling {
-    untold: Untold,
+pub(super) struct HintState {
+    pending: PendingHints,
     is_resting: bool,
 }
 
 impl Committer {
     /// Serves until the store is closed or dropped, and then finishes what was accepted.
-    pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, mut closed: watch::Receiver<bool>) {
-        let (mut open, mut ended, mut waiting) = (true, false, Waiting::default());
+    pub(super) async fn serve(self, mut requests: mpsc::Receiver<Request>, closed: CancellationToken) {
+        let (mut open, mut ended, mut queue) = (true, false, RequestQueue::default());
         let mut calls = FuturesUnordered::new();
         let mut resting = pin!(MaybeDone::Gone);
         loop {
-            while waiting.has_room()
+            while queue.has_room()
                 && let Ok(request) = requests.try_recv()
             {
-                waiting.add(request);
+                queue.add(request);
             }
             let least = if calls.is_empty() { 1 } else { SECOND_WRITES_MIN };
-            if calls.len() < CALLS_MAX && waiting.writes >= least {
-                let mut call = Box::pin(self.group(waiting.take()));
+            if calls.len() < CALLS_MAX && queue.writes >= least {
+                let mut call = Box::pin(self.group(queue.take()));
                 // The first poll sends it.
                 if call.as_mut().now_or_never().is_none() {
                     calls.push(call);
@@ -115,7 +117,7 @@ impl Committer {
             if calls.is_empty() {
                 self.tell().await;
             }
-            if self.telling().is_resting && matches!(*resting, MaybeDone::Gone) {
+            if self.hints.lock().is_resting && matches!(*resting, MaybeDone::Gone) {
                 resting.set(maybe_done(rest(MERGED_OVER)));
             }
             tokio::select! {
@@ -123,14 +125,14 @@ impl Committer {
                 Some(()) = calls.next(), if !calls.is_empty() => {}
                 () = &mut resting, if matches!(*resting, MaybeDone::Future(_)) => {
                     resting.set(MaybeDone::Gone);
-                    self.telling().is_resting = false;
+                    self.hints.lock().is_resting = false;
                 }
-                _ = closed.wait_for(|closed| *closed), if open && !ended => {
+                () = closed.cancelled(), if open && !ended => {
                     open = false;
                     requests.close();
                 }
-                request = requests.recv(), if !ended && waiting.has_room() => match request {
-                    Some(request) => waiting.add(request),
+                request = requests.recv(), if !ended && queue.has_room() => match request {
+                    Some(request) => queue.add(request),
                     None => ended = true,
                 },
                 // Nothing is on its way and nothing will come.
@@ -185,14 +187,14 @@ impl Committer {
         let wait = self.net.address().wait;
         // A batch that only checks answers by commits that others may have written, and those must not be lost either.
         let marks = wait > 0 && plans.iter().any(|plan| plan.batch.is_check_only());
-        let command = commit::command(&self.keys, tag, plans, &self.shared, (hint, marks));
+        let command = commit::command(&self.keys, tag, plans, &self.state, (hint, marks));
         let mut commands = script::alone(command);
         if wait > 0 {
             commands.cmd("WAIT").arg(wait).arg(REPLICAS_WAIT_MS);
         }
         let answers = self.net.call(tag.slot, &commands, Repeat::Never).await;
         if answers.is_err() && tells {
-            plans.iter().take(1).for_each(|plan| self.telling().untold.blur(plan.batch.partition));
+            plans.iter().take(1).for_each(|plan| self.hints.lock().pending.blur(plan.batch.partition));
         }
         let mut answers = answers?.into_iter();
         let done = commit::outcomes(plans, answers.next().unwrap_or_default())?;
@@ -202,29 +204,25 @@ impl Committer {
         Ok(self.count(done))
     }
 
-    fn telling(&self) -> MutexGuard<'_, Telling> {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a call tells others of itself and of those before it; nothing when they were told something just now.
+    /// The hint that a call sends along, of its own batches and of those before it; empty when one was sent just now.
     fn hint(&self, plans: &[&Plan]) -> Vec<u8> {
-        let mut telling = self.telling();
+        let mut hints = self.hints.lock();
         let writing = plans.iter().filter(|plan| !plan.batch.is_check_only());
-        writing.for_each(|plan| telling.untold.add(&plan.batch));
-        self.take_hint(&mut telling).unwrap_or_default()
+        writing.for_each(|plan| hints.pending.add(&plan.batch));
+        self.take_hint(&mut hints).unwrap_or_default()
     }
 
-    fn take_hint(&self, telling: &mut Telling) -> Option<Vec<u8>> {
-        if telling.is_resting || telling.untold.is_empty() {
+    fn take_hint(&self, hints: &mut HintState) -> Option<Vec<u8>> {
+        if hints.is_resting || hints.pending.is_empty() {
             return None;
         }
-        telling.is_resting = true;
-        Some(hints::message(self.shared.origin, &telling.untold.take()))
+        hints.is_resting = true;
+        Some(watch::message(self.state.origin, &hints.pending.take()))
     }
 
-    /// Tells what no call took along.
+    /// Sends the hint that no call took along.
     async fn tell(&self) {
-        let hint = self.take_hint(&mut self.telling());
+        let hint = self.take_hint(&mut self.hints.lock());
         let Some(hint) = hint else { return };
         let tag = &self.keys.tags()[self.tag];
         let mut command = redis::cmd("SPUBLISH");
@@ -244,7 +242,7 @@ impl Committer {
             cost.add_to(&mut group);
         }
         group.groups = u64::from(group.rows > 0);
-        self.shared.count(group);
+        self.state.count(group);
         done.into_iter().map(|done| done.map(|(outcome, _)| outcome)).collect()
     }
 }

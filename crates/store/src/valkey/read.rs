@@ -6,7 +6,8 @@ use super::net::{Net, Repeat};
 use super::script::{Call, alone};
 use super::value::{DUE, parse_place, rank_start, unpack};
 use crate::{
-    Count, Direction, Found, IndexName, Key, LogEntry, Page, Partition, Partitions, Place, Range, Record, Result, check,
+    Count, Direction, Found, IndexName, IndexPlace, Key, LogEntry, Page, Partition, Partitions, Range, Record, Result,
+    check,
 };
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -245,8 +246,8 @@ fn bounds(name: &str, range: &Range) -> (Vec<u8>, Vec<u8>) {
 fn found(place: &[u8]) -> Result<Found> {
     let (place, key, partition) = parse_place(place)?;
     let rank = match place {
-        Place::Index(entry) => entry.rank,
-        Place::Due(due) => due,
+        IndexPlace::Entry(entry) => entry.rank,
+        IndexPlace::Due(due) => due,
     };
     Ok(Found { rank, key, partition })
 }

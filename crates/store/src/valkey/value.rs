@@ -3,7 +3,7 @@
 //! The client packs; the scripts compare the version at the front and cut places out, as `places.lua` says.
 
 use super::fault;
-use crate::{Entry, IndexName, Key, Partition, Place, Record, Result, Version};
+use crate::{Entry, IndexName, IndexPlace, Key, Partition, Record, Result, Version};
 use bytes::Bytes;
 
 /// Version, partition and the length of the places.
@@ -73,17 +73,17 @@ pub(super) fn rank_start(name: &str, rank: u64) -> Vec<u8> {
 }
 
 /// A place without its partition.
-pub(super) fn place_start(place: &Place, key: &Key) -> Vec<u8> {
+pub(super) fn place_start(place: &IndexPlace, key: &Key) -> Vec<u8> {
     let mut start = match place {
-        Place::Index(entry) => rank_start(entry.name.as_str(), entry.rank),
-        Place::Due(due) => rank_start(DUE, *due),
+        IndexPlace::Entry(entry) => rank_start(entry.name.as_str(), entry.rank),
+        IndexPlace::Due(due) => rank_start(DUE, *due),
     };
     start.extend_from_slice(key.as_str().as_bytes());
     start
 }
 
 /// The parts of a place.
-pub(super) fn parse_place(place: &[u8]) -> Result<(Place, Key, Partition)> {
+pub(super) fn parse_place(place: &[u8]) -> Result<(IndexPlace, Key, Partition)> {
     let parse = || {
         let end = place.iter().position(|&byte| byte == 0)?;
         let name = std::str::from_utf8(&place[..end]).ok()?;
@@ -91,8 +91,8 @@ pub(super) fn parse_place(place: &[u8]) -> Result<(Place, Key, Partition)> {
         let (key, partition) = rest.split_last_chunk()?;
         let rank = u64::from_be_bytes(*rank);
         let place = match name {
-            DUE => Place::Due(rank),
-            name => Place::Index(Entry { name: IndexName::new(name), rank }),
+            DUE => IndexPlace::Due(rank),
+            name => IndexPlace::Entry(Entry { name: IndexName::new(name), rank }),
         };
         Some((place, Key::new(std::str::from_utf8(key).ok()?), Partition(u16::from_be_bytes(*partition))))
     };
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn places_survive_packing_and_sort_by_rank_and_key() {
         let place = |rank, key: &str| {
-            let mut bytes = place_start(&Place::Due(rank), &Key::new(key));
+            let mut bytes = place_start(&IndexPlace::Due(rank), &Key::new(key));
             bytes.extend_from_slice(&4095_u16.to_be_bytes());
             bytes
         };
         let sorted = [place(1, "a"), place(1, "a "), place(1, "ab"), place(256, "a"), place(u64::MAX, "a")];
         assert!(sorted.is_sorted());
-        assert_eq!(parse_place(&sorted[1]).unwrap(), (Place::Due(1), Key::new("a "), Partition(4095)));
+        assert_eq!(parse_place(&sorted[1]).unwrap(), (IndexPlace::Due(1), Key::new("a "), Partition(4095)));
     }
 
     #[test]

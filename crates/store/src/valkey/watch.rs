@@ -5,25 +5,26 @@ use super::address::Host;
 use super::fault;
 use super::keys::Keys;
 use super::net::{Net, rest, shown};
-use crate::untold::Untold;
+use crate::pending_hints::PendingHints;
 use crate::{Partition, Result, Wake};
 use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, Value};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
 
-/// Hints kept for a slow listener; when it falls further behind, it gets one hint that names no place.
+/// Hints buffered for a slow listener; one that falls further behind gets a single hint that names no partition.
 pub(super) const HINTS_KEPT: usize = 1024;
 /// A longer message says only that something was committed.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// The rest before the channels are asked for again.
 const REST: Duration = Duration::from_millis(250);
 
-/// Who commits, and the partitions and topics of what was committed; without any it says that much and nothing else.
-pub(super) fn message(origin: u64, untold: &Untold) -> Vec<u8> {
+/// A hint as it is sent: the sender, then the partitions and topics of its commits; without partitions when they do not fit.
+pub(super) fn message(origin: u64, pending: &PendingHints) -> Vec<u8> {
     let mut message = origin.to_be_bytes().to_vec();
-    for (partition, topics) in untold.iter() {
+    for (partition, topics) in pending.iter() {
         let Some(topics) = topics.filter(|_| message.len() <= MESSAGE_BYTES_MAX) else {
             message.truncate(8);
             break;
@@ -94,16 +95,16 @@ pub(super) struct Subscribed {
 
 impl Listener {
     /// Listens until the store is closed, and tells that something may have been missed whenever it had to start again.
-    pub(super) async fn serve(self, mut subscribed: Subscribed, mut closed: watch::Receiver<bool>) {
+    pub(super) async fn serve(self, mut subscribed: Subscribed, closed: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
-                _ = closed.wait_for(|closed| *closed) => return,
+                () = closed.cancelled() => return,
                 () = subscribed.ended.notified() => {}
             }
             subscribed = tokio::select! {
                 biased;
-                _ = closed.wait_for(|closed| *closed) => return,
+                () = closed.cancelled() => return,
                 subscribed = self.again() => subscribed,
             };
             // Nobody listening is the normal case.
@@ -174,14 +175,14 @@ mod tests {
     use onward_fuzz::proptest::prelude::*;
     use onward_fuzz::{fuzz, near_bytes};
 
-    fn committed(batches: &[(u16, &[&str])]) -> Untold {
-        let mut untold = Untold::default();
+    fn committed(batches: &[(u16, &[&str])]) -> PendingHints {
+        let mut pending = PendingHints::default();
         for (partition, topics) in batches {
             let mut batch = Batch::new(Partition(*partition), Version(1));
             batch.wake = topics.iter().map(|&topic| topic.to_owned()).collect();
-            untold.add(&batch);
+            pending.add(&batch);
         }
-        untold
+        pending
     }
 
     #[test]

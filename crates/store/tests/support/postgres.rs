@@ -1,13 +1,14 @@
 //! One Postgres server for all tests of a program, and a schema of its own for each.
 
 use onward_servers::postgres::Postgres;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 /// One server for all tests that run at the same time; it ends with the last of them.
 pub(crate) fn server() -> Arc<Postgres> {
     static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().expect("no test panics while it starts a server");
+    let mut shared = SHARED.lock();
     shared.upgrade().unwrap_or_else(|| {
         let server = Arc::new(Postgres::start(&[]).expect("Postgres starts"));
         *shared = Arc::downgrade(&server);

@@ -1,6 +1,6 @@
 //! Accepting new work.
 
-use crate::record::{ClassSeen, Format, Held, LaneState, Next, Readiness, Record, State, Waiting, WhyDelayed};
+use crate::record::{ClassSeen, Format, LaneState, Next, Readiness, Record, State, StoredPayload, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit};
 use crate::{
@@ -29,7 +29,7 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     assert_eq!((execution.created_at, execution.changed_at, execution.queued_at), (since, since, Some(since)));
     assert_eq!((execution.attempts, execution.retries, execution.reclaims, execution.epoch), (0, 0, 0, 0));
     assert_eq!((execution.started_at, &execution.last, &execution.result), (None, &None, &None));
-    assert!(matches!(&execution.input, Held::Json(json) if json.as_str() == "null"));
+    assert!(matches!(&execution.input, StoredPayload::Json(json) if json.as_str() == "null"));
     let key = Key::class(&namespace(), &lane(), &class(&["gpu"]), HOME);
     let seen = Record::Class(ClassSeen { format: Format, capabilities: class(&["gpu"]) });
     assert_eq!(world.record(&key), Some(&seen));

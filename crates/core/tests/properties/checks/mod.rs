@@ -7,7 +7,7 @@ mod work;
 
 use crate::history::{History, Story};
 use crate::world::{Done, World};
-use onward_core::record::{EndedAttempt, Execution, Finished, Held, Purging, Record, State};
+use onward_core::record::{EndedAttempt, Execution, Finished, Purging, Record, State, StoredPayload};
 use onward_core::{Act, Command, ExecutionId, Fence, Json, Key};
 
 /// One command and what it did.
@@ -132,7 +132,7 @@ fn what_never_changes(change: &Change<'_>) {
         let by = |name: &str| change.act().is_some_and(|act| act.name() == name);
         let stub = matches!(&after.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }));
         let frozen = Execution {
-            input: if stub { Held::Json(Json::null()) } else { before.input.clone() },
+            input: if stub { StoredPayload::Json(Json::null()) } else { before.input.clone() },
             tags: if stub || by("tag") { after.tags.clone() } else { before.tags.clone() },
             priority: if by("prioritise") { after.priority } else { before.priority },
             deadline: if by("replay") { after.deadline } else { before.deadline },

@@ -1,7 +1,7 @@
 //! The invariants of what is told and kept: ends, history, memories of calls, payloads, unique keys, removals.
 
 use super::Change;
-use onward_core::record::{Held, Record, State};
+use onward_core::record::{Record, State, StoredPayload};
 use onward_core::{Command, ExecutionId, Key, Payload, PayloadSlot, What, audit, limits};
 
 /// One end for every life, told once, by the event of the transition that made it.
@@ -59,18 +59,18 @@ pub(super) fn payloads(change: &Change<'_>) {
             (PayloadSlot::Input, input, &story.input),
             (PayloadSlot::Result, execution.result.as_ref(), &story.result),
         ];
-        for (slot, held, given) in slots {
+        for (slot, payload, given) in slots {
             let stored = change.after.record(&Key::Payload(execution.id, slot));
-            assert_eq!(held.map(|held| read(held, stored)), *given, "{slot:?} of {}", execution.id);
-            assert!(held.is_some() || stored.is_none(), "{slot:?} of {} was left behind", execution.id);
+            assert_eq!(payload.map(|payload| read(payload, stored)), *given, "{slot:?} of {}", execution.id);
+            assert!(payload.is_some() || stored.is_none(), "{slot:?} of {} was left behind", execution.id);
         }
     }
 }
 
-fn read(held: &Held, stored: Option<&Record>) -> Payload {
-    match (held, stored) {
-        (Held::Json(json), None) => Payload::json(json.as_str()).unwrap(),
-        (Held::Beside { content_type, bytes }, Some(Record::Payload(stored))) => {
+fn read(payload: &StoredPayload, stored: Option<&Record>) -> Payload {
+    match (payload, stored) {
+        (StoredPayload::Json(json), None) => Payload::json(json.as_str()).unwrap(),
+        (StoredPayload::Beside { content_type, bytes }, Some(Record::Payload(stored))) => {
             assert_eq!(*bytes, stored.len() as u64);
             Payload::bytes(content_type, stored.clone()).unwrap()
         }

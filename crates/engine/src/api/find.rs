@@ -1,0 +1,291 @@
+//! Search: picks the index for a filter, applies the rest while scanning, and bounds the entries scanned per page.
+
+use crate::api::query;
+use crate::shared::Shared;
+use crate::work::ready::Position;
+use crate::{Engine, Error, binding};
+use futures_util::future::join_all;
+use onward_core::record::{Execution, PublicState};
+use onward_core::{ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, Share, TagKey, TagValue, index, limits};
+use onward_store::{Count, Direction, IndexName, Partitions, Range};
+use std::sync::Arc;
+
+/// Maximum entries read in one step; the first steps are smaller, since most pages are found among the first entries.
+const STEP: usize = 500;
+/// Entries scanned for one page before it returns with what it has.
+const SCAN_MAX: usize = 20_000;
+/// Limit up to which the entries of one index are counted.
+const COUNT_MAX: u64 = 100_000;
+
+/// Which executions to find; an unset field matches everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindFilter {
+    /// Only executions in this state.
+    pub state: Option<PublicState>,
+    /// Only executions of this lane.
+    pub lane: Option<Lane>,
+    /// Only executions of this kind.
+    pub kind: Option<Kind>,
+    /// Only executions with this tag.
+    pub tag: Option<(TagKey, TagValue)>,
+    /// Only executions submitted at this time or later.
+    pub created_from: Option<Millis>,
+    /// Only executions submitted before this time.
+    pub created_until: Option<Millis>,
+}
+
+/// One page of search results.
+#[derive(Debug, Clone)]
+pub struct FindPage {
+    /// Executions found. Waiting work comes in claim order, running and delayed work by its next due time, ended work
+    /// by its end and everything else by its submission, newest first.
+    pub executions: Vec<Execution>,
+    /// Index entries scanned.
+    pub scanned: usize,
+    /// Cursor of the next page; absent at the end. A page may be short or empty and still have a next one.
+    pub next: Option<String>,
+}
+
+/// Number of executions in a namespace. Counting stops at 100,000 per index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// All executions.
+    pub total: Count,
+    /// Executions that are ready and wait for a worker.
+    pub waiting: Count,
+    /// Executions that ended with a result.
+    pub completed: Count,
+    /// Executions that ended by failing.
+    pub failed: Count,
+    /// Executions that ended by cancellation.
+    pub cancelled: Count,
+    /// Executions that ended at their deadline.
+    pub expired: Count,
+}
+
+impl FindFilter {
+    fn lets_through(&self, execution: &Execution) -> bool {
+        let created = execution.created_at;
+        self.state.is_none_or(|state| state == execution.public_state())
+            && self.lane.as_ref().is_none_or(|lane| *lane == execution.lane)
+            && self.kind.as_ref().is_none_or(|kind| *kind == execution.kind)
+            && self.tag.as_ref().is_none_or(|(key, value)| execution.tags.get(key) == Some(value))
+            && self.created_from.is_none_or(|from| from <= created)
+            && self.created_until.is_none_or(|until| created < until)
+    }
+}
+
+/// The entries to read for a filter.
+enum AccessPath {
+    /// Indexes read together, in the direction and rank bounds of the range.
+    Indexes(Vec<IndexName>, Range),
+    /// Due times from this one on.
+    Due(u64),
+}
+
+impl Engine {
+    /// Finds executions of a namespace that pass a filter, from a cursor on.
+    ///
+    /// # Errors
+    /// A failure of the store, or an invalid cursor.
+    pub async fn find(
+        &self,
+        namespace: &Namespace,
+        filter: &FindFilter,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FindPage, Error> {
+        let mut after = cursor.map(place_of).transpose()?;
+        let path = path(&self.shared, namespace, filter).await?;
+        let limit = limit.clamp(1, limits::PAGE_MAX);
+        let mut page = FindPage { executions: Vec::new(), scanned: 0, next: None };
+        let mut size = limit.min(STEP);
+        loop {
+            let positions = step(&self.shared, &path, after, size).await?;
+            let ids: Vec<ExecutionId> = positions.iter().map(|(_, id)| *id).collect();
+            let mut found = query::load_all(&self.shared, &ids).await?.into_iter().peekable();
+            for place in &positions {
+                page.scanned += 1;
+                after = Some(*place);
+                let execution = found.next_if(|execution| execution.id == place.1);
+                let wanted =
+                    |execution: &Execution| execution.namespace == *namespace && filter.lets_through(execution);
+                page.executions.extend(execution.filter(wanted));
+                if page.executions.len() == limit || page.scanned >= SCAN_MAX {
+                    page.next = after.as_ref().map(cursor_of);
+                    return Ok(page);
+                }
+            }
+            if positions.len() < size {
+                return Ok(page);
+            }
+            size = (2 * size).min(STEP);
+        }
+    }
+
+    /// Counts the executions of a namespace.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn counts(&self, namespace: &Namespace) -> Result<Counts, Error> {
+        let ended = |state: PublicState| {
+            let outcome = state.outcome().map(|outcome| index::ended(namespace, outcome.as_str()));
+            IndexName::new(outcome.unwrap_or_default())
+        };
+        let mut waiting = Count { n: 0, capped: false };
+        for queue in ready_indexes(&self.shared, namespace, None).await? {
+            let count = count(&self.shared, &queue).await?;
+            waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
+        }
+        // At the same time, since each count scans an index of its own.
+        let (all, completed, failed, cancelled, expired) = (
+            IndexName::new(index::list(namespace)),
+            ended(PublicState::Completed),
+            ended(PublicState::Failed),
+            ended(PublicState::Cancelled),
+            ended(PublicState::Expired),
+        );
+        let indexes = [&all, &completed, &failed, &cancelled, &expired];
+        let counts = join_all(indexes.map(|index| count(&self.shared, index))).await;
+        let counts = counts.into_iter().collect::<Result<Vec<Count>, Error>>()?;
+        let [total, completed, failed, cancelled, expired] = counts[..] else {
+            return Err(Error::Internal("not every index was counted".into()));
+        };
+        Ok(Counts { total, waiting, completed, failed, cancelled, expired })
+    }
+}
+
+async fn count(shared: &Shared, index: &IndexName) -> Result<Count, Error> {
+    Ok(shared.store.count(index, &Partitions::All, COUNT_MAX).await?)
+}
+
+/// Picks the index with the fewest entries to scan.
+async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Result<AccessPath, Error> {
+    let by_creation = Range {
+        from: filter.created_from.map(|time| time.0),
+        until: filter.created_until.map(|time| time.0),
+        direction: Direction::Descending,
+        ..Range::default()
+    };
+    if let Some((key, value)) = &filter.tag {
+        let index = index::tag(namespace, key.as_str(), value.as_str());
+        return Ok(AccessPath::Indexes(vec![IndexName::new(index)], by_creation));
+    }
+    match filter.state {
+        Some(PublicState::Waiting) => {
+            let queues = ready_indexes(shared, namespace, filter.lane.as_ref()).await?;
+            Ok(AccessPath::Indexes(queues, Range::default()))
+        }
+        Some(PublicState::Active | PublicState::Delayed) => Ok(AccessPath::Due(0)),
+        Some(ended) => {
+            let outcome = ended.outcome().map(|outcome| index::ended(namespace, outcome.as_str()));
+            let range = Range { direction: Direction::Descending, ..Range::default() };
+            Ok(AccessPath::Indexes(outcome.map(IndexName::new).into_iter().collect(), range))
+        }
+        None => Ok(AccessPath::Indexes(vec![IndexName::new(index::list(namespace))], by_creation)),
+    }
+}
+
+/// The indexes of the ready queues of a namespace, or of one of its lanes.
+async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lane>) -> Result<Vec<IndexName>, Error> {
+    let classes = query::classes(shared, namespace).await?.into_iter();
+    let wanted = classes.filter(|(found, _)| lane.is_none_or(|lane| lane == found));
+    let index = |(lane, class): (Lane, Arc<str>)| index::ready(namespace, &lane, &class, &Share::default());
+    Ok(wanted.map(index).map(IndexName::new).collect())
+}
+
+/// Reads up to `size` entries after a position.
+async fn step(
+    shared: &Shared,
+    path: &AccessPath,
+    after: Option<Position>,
+    size: usize,
+) -> Result<Vec<Position>, Error> {
+    let (mut positions, descending) = match path {
+        AccessPath::Due(from) => (due_step(shared, *from, after, size).await?, false),
+        AccessPath::Indexes(indexes, range) => {
+            let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
+            let range = Range { after, ..range.clone() };
+            let mut positions = Vec::new();
+            for index in indexes {
+                let page = shared.store.scan(index, &Partitions::All, range.clone(), size).await?;
+                positions
+                    .extend(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
+            }
+            (positions, range.direction == Direction::Descending)
+        }
+    };
+    // Several queues were read from the same position on; together they are one queue.
+    positions.sort_unstable_by_key(|(rank, id)| (*rank, id.to_string()));
+    if descending {
+        positions.reverse();
+    }
+    positions.truncate(size);
+    Ok(positions)
+}
+
+/// Reads due times from the position's time on, so entries of that same time are read again and left out.
+async fn due_step(shared: &Shared, from: u64, after: Option<Position>, size: usize) -> Result<Vec<Position>, Error> {
+    let start = after.map_or(from, |(rank, _)| rank);
+    let mut limit = 2 * size;
+    loop {
+        let found = shared.store.due(&Partitions::All, start, index::HOUSEKEEPING, limit).await?;
+        let complete = found.len() < limit;
+        let behind =
+            |place: &Position| after.is_none_or(|(rank, id)| (place.0, place.1.to_string()) > (rank, id.to_string()));
+        let positions: Vec<Position> = found
+            .iter()
+            .filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?)))
+            .filter(behind)
+            .collect();
+        if complete || positions.len() >= size {
+            return Ok(positions);
+        }
+        limit *= 2;
+    }
+}
+
+fn cursor_of((rank, id): &Position) -> String {
+    format!("{rank}.{id}")
+}
+
+fn place_of(cursor: &str) -> Result<Position, Error> {
+    let parsed = cursor.split_once('.').and_then(|(rank, id)| Some((rank.parse().ok()?, id.parse().ok()?)));
+    // One spelling only: `+7` is not 7.
+    parsed.filter(|place| cursor_of(place) == cursor).ok_or_else(|| {
+        let why = format!("{:?} is not where a page ended", cursor.chars().take(80).collect::<String>());
+        Rejection::InvalidArgument { field: "cursor", why }.into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_fuzz::proptest::prelude::*;
+    use onward_fuzz::{fuzz, near};
+
+    #[test]
+    fn a_cursor_is_what_a_page_gave() {
+        let id = "x-0192f0c8-0000-7000-8000-000000000001-17";
+        assert_eq!(place_of(&format!("7.{id}")).unwrap(), (7, id.parse().unwrap()));
+        for wrong in ["", ".", "7", &format!("+7.{id}"), &format!("07.{id}"), &format!("7.{id} "), id] {
+            assert_eq!(place_of(wrong).unwrap_err().code(), "invalid_argument", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fuzz_cursors_of_pages_have_one_spelling() {
+        let id = "x-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-[1-9][0-9]{0,3}";
+        let valid = (any::<u64>(), id).prop_map(|(rank, id)| format!("{rank}.{id}"));
+        fuzz(near(valid), |text| match place_of(&text) {
+            Ok(place) => {
+                prop_assert_eq!(cursor_of(&place), text);
+                Ok(true)
+            }
+            Err(error) => {
+                prop_assert!(error.to_string().len() < 1_000, "{error}");
+                Ok(false)
+            }
+        });
+    }
+}

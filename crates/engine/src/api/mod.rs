@@ -1,0 +1,12 @@
+//! The engine's calls, one file per group: submit, claim and report, operate, query, wait.
+
+pub(crate) mod find;
+pub(crate) mod inspect;
+pub(crate) mod keys;
+pub(crate) mod lanes;
+mod operators;
+pub(crate) mod query;
+pub(crate) mod report;
+pub(crate) mod submission;
+pub(crate) mod wait;
+mod workers;

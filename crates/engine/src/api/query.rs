@@ -1,0 +1,147 @@
+//! Reads records straight from the store, never through a partition's loop.
+
+use crate::shared::Shared;
+use crate::{Error, binding};
+use futures_util::future::join_all;
+use onward_core::record::{Execution, Record, StoredPayload};
+use onward_core::{
+    ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
+};
+use onward_store::{Direction, IndexName, Partitions, Range};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// One page of executions, newest first.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// Executions of this page.
+    pub executions: Vec<Execution>,
+    /// Cursor of the next page; absent at the end.
+    pub next: Option<ListCursor>,
+}
+
+/// A position in a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListCursor {
+    /// Rank of the last item.
+    pub rank: u64,
+    /// Id of the last item.
+    pub id: ExecutionId,
+}
+
+/// Reads one execution; `None` if it does not exist.
+pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
+    match record(shared, id.partition(), &Key::Execution(id)).await? {
+        None => Ok(None),
+        // For callers, an execution that is being removed does not exist.
+        Some(Record::Execution(execution)) => Ok(Some(execution).filter(|execution| !execution.is_purging())),
+        Some(_) => Err(Rejection::RecordUnreadable { key: id.to_string() }.into()),
+    }
+}
+
+/// Reads a payload of an execution; `None` if it has none.
+pub(crate) async fn payload(
+    shared: &Shared,
+    execution: &Execution,
+    slot: PayloadSlot,
+) -> Result<Option<Payload>, Error> {
+    let held = match slot {
+        PayloadSlot::Input => Some(&execution.input),
+        PayloadSlot::Result => execution.result.as_ref(),
+    };
+    let content_type = match held {
+        None => return Ok(None),
+        Some(StoredPayload::Json(json)) => return Ok(Some(Payload::Json(json.clone()))),
+        Some(StoredPayload::Beside { content_type, .. }) => content_type,
+    };
+    let key = Key::Payload(execution.id, slot);
+    let payload = match record(shared, execution.id.partition(), &key).await? {
+        Some(Record::Payload(bytes)) => Payload::bytes(content_type, bytes).ok(),
+        _ => None,
+    };
+    payload.map(Some).ok_or_else(|| Rejection::RecordUnreadable { key: key.to_string() }.into())
+}
+
+/// Reads one record of any kind; `None` if it does not exist, as is every record of an unknown partition.
+pub(crate) async fn record(shared: &Shared, partition: PartitionId, key: &Key) -> Result<Option<Record>, Error> {
+    Ok(records(shared, partition, std::slice::from_ref(key)).await?.remove(0))
+}
+
+/// Reads several records of one partition, in the order of `keys`.
+pub(crate) async fn records(
+    shared: &Shared,
+    partition: PartitionId,
+    keys: &[Key],
+) -> Result<Vec<Option<Record>>, Error> {
+    if partition.0 >= shared.partitions {
+        return Ok(vec![None; keys.len()]);
+    }
+    let names: Vec<_> = keys.iter().map(binding::store_key).collect();
+    let rows = shared.store.load(binding::partition(partition), &names).await?;
+    Ok(keys.iter().zip(rows).map(|(key, row)| row.map(|row| codec::decode(key, &row.body))).collect())
+}
+
+/// Reads every key of an index that is small enough to be read whole, such as a registry.
+pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>, Error> {
+    let (mut keys, mut range) = (Vec::new(), Range::default());
+    loop {
+        let page = shared.store.scan(index, &Partitions::All, range.clone(), limits::PAGE_MAX).await?;
+        keys.extend(page.items.iter().filter_map(|found| found.key.as_str().parse::<Key>().ok()));
+        match page.items.last() {
+            Some(last) if page.more => range.after = Some((last.rank, last.key.clone())),
+            _ => return Ok(keys),
+        }
+    }
+}
+
+/// The classes of work ever submitted in a namespace, each once with its lane, although several partitions may have it.
+pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BTreeSet<(Lane, Arc<str>)>, Error> {
+    let all = keys(shared, &IndexName::new(index::CLASSES)).await?.into_iter();
+    Ok(all
+        .filter_map(|key| match key {
+            Key::Class(of, lane, class, _) if of == *namespace => Some((lane, class)),
+            _ => None,
+        })
+        .collect())
+}
+
+/// Lists the executions of a namespace, newest first.
+pub(crate) async fn list(
+    shared: &Shared,
+    namespace: &Namespace,
+    after: Option<ListCursor>,
+    limit: usize,
+) -> Result<Listing, Error> {
+    let range = Range {
+        after: after.map(|cursor| (cursor.rank, binding::store_key(&Key::Execution(cursor.id)))),
+        direction: Direction::Descending,
+        ..Range::default()
+    };
+    let limit = limit.clamp(1, limits::PAGE_MAX);
+    let index = IndexName::new(index::list(namespace));
+    let page = shared.store.scan(&index, &Partitions::All, range, limit).await?;
+    let ids: Vec<ExecutionId> = page.items.iter().filter_map(|found| found.key.as_str().parse().ok()).collect();
+    let next = page.items.last().zip(ids.last()).map(|(found, id)| ListCursor { rank: found.rank, id: *id });
+    Ok(Listing { executions: load_all(shared, &ids).await?, next: next.filter(|_| page.more) })
+}
+
+/// Loads the executions of these ids in the same order, with one load for each partition, all at once; those that are
+/// gone or being removed are left out.
+pub(crate) async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec<Execution>, Error> {
+    let mut wanted: BTreeMap<PartitionId, Vec<Key>> = BTreeMap::new();
+    for id in ids {
+        wanted.entry(id.partition()).or_default().push(Key::Execution(*id));
+    }
+    let mut found: BTreeMap<ExecutionId, Execution> = BTreeMap::new();
+    let loads = wanted.iter().map(|(partition, keys)| records(shared, *partition, keys));
+    for loaded in join_all(loads).await {
+        for record in loaded?.into_iter().flatten() {
+            if let Record::Execution(execution) = record
+                && !execution.is_purging()
+            {
+                found.insert(execution.id, execution);
+            }
+        }
+    }
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}

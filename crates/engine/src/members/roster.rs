@@ -1,0 +1,268 @@
+//! The roster: which processes are alive and which partitions are whose, as seen by one process.
+//!
+//! A member is alive while its record's version keeps changing. No written timestamps are compared, and no clock: what
+//! counts is the number of reads without a change. Two processes may disagree for a while, and both may consider a
+//! partition their own; that costs conflicts, never correctness.
+
+use crate::work::affinity::{Affinity, LaneName};
+use onward_core::{MemberId, PartitionId};
+use onward_store::{Partition, Partitions, Version};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Reads without a change after which a member counts as dead.
+const STILL_MAX: u32 = 3;
+/// Reads without a change after which its record is removed.
+const FORGOTTEN_AFTER: u32 = 30;
+
+/// A set of partitions, such as those whose timers, messages and housekeeping a process runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Homes {
+    /// No partition.
+    Nowhere,
+    /// Every partition.
+    Everywhere,
+    /// These partitions.
+    Some(Arc<BTreeSet<PartitionId>>),
+}
+
+impl Homes {
+    pub(crate) fn contains(&self, partition: PartitionId) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Everywhere => true,
+            Self::Some(homes) => homes.contains(&partition),
+        }
+    }
+
+    /// All other partitions, for a query to the store; `None` when there are none.
+    pub(crate) fn elsewhere(&self, partitions: u16) -> Option<Partitions> {
+        let others: Vec<_> = (0..partitions).filter(|at| !self.contains(PartitionId(*at))).map(Partition).collect();
+        (!others.is_empty()).then_some(Partitions::Some(others))
+    }
+
+    /// These partitions, for a query to the store; `None` when there are none.
+    pub(crate) fn partitions(&self) -> Option<Partitions> {
+        match self {
+            Self::Nowhere => None,
+            Self::Everywhere => Some(Partitions::All),
+            Self::Some(homes) if homes.is_empty() => None,
+            Self::Some(homes) => Some(Partitions::Some(homes.iter().map(|home| Partition(home.0)).collect())),
+        }
+    }
+}
+
+/// What one process knows of the other members.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    own: MemberId,
+    looked: bool,
+    others: BTreeMap<MemberId, Other>,
+}
+
+#[derive(Debug)]
+struct Other {
+    version: Version,
+    /// Reads since it last changed.
+    still: u32,
+    /// Whether it was seen to appear or change. What was there before the first read may have been dead for days.
+    proven: bool,
+    lanes: BTreeSet<LaneName>,
+}
+
+/// A member's record as read from the store.
+#[derive(Debug, Clone)]
+pub(crate) struct Sighting {
+    pub(crate) member: MemberId,
+    pub(crate) version: Version,
+    /// Whether it has the same scope; with any other, partitions are not shared.
+    pub(crate) same_scope: bool,
+    /// The lanes that its workers ask for.
+    pub(crate) lanes: BTreeSet<LaneName>,
+}
+
+impl Roster {
+    pub(crate) fn new(own: MemberId) -> Self {
+        Self { own, looked: false, others: BTreeMap::new() }
+    }
+
+    /// Takes in the members as read from the store now.
+    pub(crate) fn look(&mut self, seen: &[Sighting]) {
+        let first = !self.looked;
+        self.looked = true;
+        self.others.retain(|id, _| seen.iter().any(|one| one.member == *id && one.same_scope));
+        for one in seen.iter().filter(|one| one.member != self.own && one.same_scope) {
+            let version = one.version;
+            let fresh = |proven| Other { version, still: 0, proven, lanes: one.lanes.clone() };
+            let other = self.others.entry(one.member).or_insert_with(|| fresh(!first));
+            if other.version == version {
+                other.still += 1;
+            } else {
+                *other = fresh(true);
+            }
+        }
+    }
+
+    /// Whether no other member was seen at the last read.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.looked && self.others.is_empty()
+    }
+
+    /// Whether a member may be alive that was never seen to change, as a new process must assume of all it finds.
+    pub(crate) fn is_unsure(&self) -> bool {
+        !self.looked || self.others.values().any(|other| !other.proven && other.still <= STILL_MAX)
+    }
+
+    /// Whether the last read was the one that made a member count as dead, also one that was never seen to change: it
+    /// may have committed something right before its end without notifying other processes.
+    pub(crate) fn somebody_died(&self) -> bool {
+        self.others.values().any(|other| other.still == STILL_MAX + 1)
+    }
+
+    /// The members that share the partitions, including this one.
+    pub(crate) fn alive(&self) -> BTreeSet<MemberId> {
+        let others = self.others.iter().filter(|(_, other)| other.proven && other.still <= STILL_MAX);
+        others.map(|(id, _)| *id).chain([self.own]).collect()
+    }
+
+    /// Members unchanged for so long that their records can be removed.
+    pub(crate) fn forgotten(&self) -> Vec<(MemberId, Version)> {
+        let gone = self.others.iter().filter(|(_, other)| other.still > FORGOTTEN_AFTER);
+        gone.map(|(id, other)| (*id, other.version)).collect()
+    }
+
+    /// The partitions that fall to this process. Each goes to the member with the highest weight for it (rendezvous
+    /// hashing), so that a member that joins or leaves moves no other partitions.
+    pub(crate) fn homes(&self, partitions: u16) -> Homes {
+        self.share(&self.alive(), partitions)
+    }
+
+    /// The partitions whose ready work this process takes first, for each lane that it works: the members that work a
+    /// lane divide its partitions.
+    pub(crate) fn affinity(&self, lanes: &[LaneName], partitions: u16) -> Affinity {
+        let alive = self.alive();
+        let works = |id: &MemberId, lane: &LaneName| {
+            *id == self.own || self.others.get(id).is_some_and(|other| other.lanes.contains(lane))
+        };
+        Affinity::new(lanes.iter().map(|lane| {
+            let workers = alive.iter().filter(|id| works(id, lane)).copied().collect();
+            (lane.clone(), self.share(&workers, partitions))
+        }))
+    }
+
+    fn share(&self, members: &BTreeSet<MemberId>, partitions: u16) -> Homes {
+        if members.len() == 1 {
+            return Homes::Everywhere;
+        }
+        let holder = |partition: u16| members.iter().max_by_key(|id| (weight(**id, partition), **id)).copied();
+        let own = (0..partitions).filter(|partition| holder(*partition) == Some(self.own));
+        Homes::Some(Arc::new(own.map(PartitionId).collect()))
+    }
+}
+
+/// A pseudo-random weight that every process computes alike.
+fn weight(member: MemberId, partition: u16) -> u64 {
+    let mut mixed =
+        (member.0 as u64) ^ ((member.0 >> 64) as u64) ^ u64::from(partition).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward_core::{Lane, Name, Namespace};
+
+    fn sighting(member: u128, version: u128) -> Sighting {
+        let lanes = BTreeSet::new();
+        Sighting { member: MemberId(member), version: Version(version), same_scope: true, lanes }
+    }
+
+    fn alive(roster: &Roster) -> Vec<u128> {
+        roster.alive().into_iter().map(|id| id.0).collect()
+    }
+
+    #[test]
+    fn what_was_there_before_counts_once_it_moves_and_as_long_as_it_moves() {
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[sighting(1, 10), sighting(2, 20), sighting(3, 30)]);
+        assert_eq!((alive(&roster), roster.homes(8)), (vec![1], Homes::Everywhere), "they may be long dead");
+        assert!(roster.is_unsure());
+        roster.look(&[sighting(1, 11), sighting(2, 21), sighting(3, 30)]);
+        assert_eq!(alive(&roster), [1, 2]);
+        roster.look(&[sighting(1, 12), sighting(2, 22), sighting(3, 30), sighting(4, 40)]);
+        assert_eq!(alive(&roster), [1, 2, 4], "a record that was not there before was written by somebody alive");
+        for _ in 0..STILL_MAX {
+            roster.look(&[sighting(2, 22), sighting(3, 30), sighting(4, 41)]);
+            assert_eq!(alive(&roster), [1, 2, 4]);
+        }
+        roster.look(&[sighting(2, 22), sighting(3, 30), sighting(4, 42)]);
+        assert_eq!(alive(&roster), [1, 4], "it has not moved for too long");
+        assert!(!roster.is_unsure(), "who never moved has been given up");
+        assert!(roster.somebody_died());
+        roster.look(&[sighting(2, 23)]);
+        assert_eq!(alive(&roster), [1, 2], "it woke up, and who left is gone at once");
+        assert!(!roster.somebody_died());
+        for _ in 0..=FORGOTTEN_AFTER {
+            assert!(roster.forgotten().is_empty());
+            roster.look(&[sighting(2, 23)]);
+        }
+        assert_eq!(roster.forgotten(), [(MemberId(2), Version(23))]);
+    }
+
+    #[test]
+    fn other_scopes_share_nothing() {
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[]);
+        roster.look(&[Sighting { same_scope: false, ..sighting(2, 20) }]);
+        assert_eq!(roster.homes(8), Homes::Everywhere);
+    }
+
+    #[test]
+    fn members_share_all_partitions_evenly_and_agree() {
+        let members: Vec<u128> = vec![0x1234_5678_9abc, 0xdead_beef_0000_0001, 0x7777_0000_1111_2222];
+        let mut owned: BTreeMap<PartitionId, Vec<u128>> = BTreeMap::new();
+        for own in &members {
+            let mut roster = Roster::new(MemberId(*own));
+            roster.look(&[]);
+            roster.look(&members.iter().map(|member| sighting(*member, 1)).collect::<Vec<_>>());
+            let Homes::Some(homes) = roster.homes(64) else { panic!("three members share") };
+            assert!((10..=35).contains(&homes.len()), "{} of 64", homes.len());
+            for home in homes.iter() {
+                owned.entry(*home).or_default().push(*own);
+            }
+        }
+        assert_eq!(owned.len(), 64);
+        assert!(owned.values().all(|owners| owners.len() == 1));
+    }
+
+    #[test]
+    fn a_lane_is_shared_by_those_who_work_it() {
+        let lane = |name: &str| (Namespace::default(), Lane::parse(name).unwrap());
+        let working = |member, lanes: &[&str]| Sighting {
+            lanes: lanes.iter().map(|name| lane(name)).collect(),
+            ..sighting(member, 1)
+        };
+        let mut roster = Roster::new(MemberId(1));
+        roster.look(&[]);
+        roster.look(&[working(2, &["both"]), working(3, &["other"])]);
+        let affinity = roster.affinity(&[lane("both"), lane("own")], 64);
+        let of = |name| affinity.of(&lane(name).0, &lane(name).1).clone();
+        let Homes::Some(shared) = of("both") else { panic!("two members share") };
+        assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
+        assert_eq!((of("own"), of("other")), (Homes::Everywhere, Homes::Everywhere));
+    }
+
+    #[test]
+    fn homes_tell_the_store_what_to_read() {
+        assert_eq!(Homes::Nowhere.partitions(), None);
+        assert_eq!(Homes::Everywhere.partitions(), Some(Partitions::All));
+        assert_eq!(Homes::Some(Arc::default()).partitions(), None);
+        let some = Homes::Some(Arc::new([PartitionId(3)].into()));
+        assert_eq!(some.partitions(), Some(Partitions::Some(vec![Partition(3)])));
+        assert!(some.contains(PartitionId(3)) && !some.contains(PartitionId(4)));
+        assert_eq!(some.elsewhere(5), Some(Partitions::Some([0, 1, 2, 4].map(Partition).to_vec())));
+        assert_eq!(Homes::Everywhere.elsewhere(5), None);
+    }
+}

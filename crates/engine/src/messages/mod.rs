@@ -1,0 +1,3 @@
+//! Messages between partitions.
+
+pub(crate) mod delivery;

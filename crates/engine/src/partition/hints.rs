@@ -1,0 +1,121 @@
+//! Updates the hints in memory after a commit: board, timers, registries and end waiters.
+
+use crate::metrics::{Counter, Metrics};
+use crate::partition::batch::Step;
+use crate::partition::batch::{Change, ready};
+use crate::shared::Shared;
+use crate::timers::heap::Moved;
+use crate::work::board::{Move, Origin, QueueKey};
+use onward_core::record::{AttemptEnd, Execution, Record, State};
+use onward_core::{Command, Key, PartitionId, Reply, Share, index};
+
+/// Applies what a commit changed; called after the commit, never before.
+pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    let moves = changes.iter().filter_map(moved).collect();
+    shared.claim_matches(shared.board.rearrange(moves));
+    // Only the home keeps the due times of a partition; another process that changes them notifies it.
+    if shared.is_home(partition) {
+        shared.timers.set_all(partition, changes.iter().filter_map(due_again));
+    }
+    for change in changes {
+        registries(shared, change);
+    }
+    shared.ends.learn(changes);
+}
+
+/// Applies what may have changed when a commit's outcome was lost: both the old and the new state are worth checking.
+pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+    shared.ends.suspect(changes);
+    for change in changes {
+        registries(shared, change);
+        for record in [&change.before, &change.after].into_iter().flatten() {
+            let to = place(record);
+            shared.claim_matches(shared.board.rearrange(vec![Move { from: None, to }]));
+        }
+        let dues =
+            [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::awaited_due(record));
+        if let Some(earliest) = dues.min().filter(|_| shared.is_home(partition)) {
+            shared.timers.remind(partition, &change.key, earliest);
+        }
+    }
+}
+
+/// The position of a record in a ready queue, if it has one.
+fn place(record: &Record) -> Option<Origin> {
+    ready(record).map(|execution| (QueueKey::of(execution), (execution.ready_rank(), execution.id)))
+}
+
+/// What a change removes from a ready queue and adds to one. Work that ends where it began is announced as well: a
+/// claim in the same commit took it off the board.
+fn moved(change: &Change) -> Option<Move> {
+    let from = change.before.as_deref().and_then(place);
+    let to = change.after.as_deref().and_then(place);
+    (from.is_some() || to.is_some()).then_some(Move { from, to })
+}
+
+/// The new due time of a record, if it changed.
+fn due_again(change: &Change) -> Option<Moved<'_>> {
+    let before = change.before.as_deref().and_then(index::awaited_due);
+    let after = change.after.as_deref().and_then(index::awaited_due);
+    (before != after).then_some(Moved { key: &change.key, before, after })
+}
+
+fn registries(shared: &Shared, change: &Change) {
+    match (&change.key, change.after.as_deref()) {
+        (Key::Class(namespace, lane, ..), Some(Record::Class(seen))) => shared.board.register(QueueKey {
+            namespace: namespace.clone(),
+            lane: lane.clone(),
+            class: seen.capabilities.clone(),
+            share: Share::default(),
+        }),
+        (Key::LaneCopy(namespace, lane, _), Some(_)) => {
+            shared.board.reset_lane(namespace, lane);
+            shared.board.unserved.notify_one();
+        }
+        (_, Some(Record::Execution(execution))) if execution.is_purging() => shared.housework.notify_one(),
+        (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),
+        _ => {}
+    }
+}
+
+/// Counts the background duties that a commit carried out, each under its own name.
+pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) {
+    for step in steps {
+        let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (&step.task.command, &step.result) else {
+            continue;
+        };
+        // A batch lists its changes in the order of their keys.
+        let Ok(at) = changes.binary_search_by(|change| change.key.cmp(&due.key)) else { continue };
+        let metrics = &shared.metrics;
+        let (before, after) = (changes[at].before.as_deref(), changes[at].after.as_deref());
+        let duty = match (before, after) {
+            (Some(Record::Execution(before)), after) => duty(metrics, before, after),
+            (Some(Record::Unique(_)), _) => &metrics.unique_expiry,
+            _ => &metrics.idempotency_expiry,
+        };
+        duty.add(1);
+    }
+}
+
+/// The counter of the duty that changed an execution.
+fn duty<'a>(metrics: &'a Metrics, before: &Execution, after: Option<&Record>) -> &'a Counter {
+    let last = match after {
+        Some(Record::Execution(after)) => after.last.as_ref().map(|last| &last.end),
+        _ => None,
+    };
+    match (&before.state, last) {
+        (State::Finished(_), _) => &metrics.retention_trimmer,
+        (State::Waiting(_), _) if matches!(after, Some(Record::Execution(after)) if is_finished(after)) => {
+            &metrics.execution_deadline
+        }
+        (State::Waiting(_), _) => &metrics.delayed_promoter,
+        (State::Active(_), Some(AttemptEnd::Expired)) => &metrics.execution_deadline,
+        (State::Active(_), Some(AttemptEnd::Cancelled)) => &metrics.stop_grace,
+        (State::Active(_), Some(AttemptEnd::Failed { .. })) => &metrics.attempt_timeout,
+        (State::Active(_), _) => &metrics.lease_expiry,
+    }
+}
+
+fn is_finished(execution: &Execution) -> bool {
+    matches!(execution.state, State::Finished(_))
+}

@@ -1,0 +1,200 @@
+//! Background jobs for due times: fire them, read further ones, and sweep for lost hints.
+
+use crate::api::query;
+use crate::members::roster::Homes;
+use crate::messages::delivery;
+use crate::shared::Shared;
+use crate::timers::failures::{FailureTracker, Verdict};
+use crate::timers::heap::Next;
+use crate::{Error, binding};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use onward_core::record::Record;
+use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
+use onward_store::{Batch, Found, Home, Partition, Version};
+use std::sync::Arc;
+
+/// Pause before a failed item is tried again.
+const RETRY_AFTER: Span = Span::seconds(1);
+
+type Fired = (PartitionId, Key, bool);
+
+/// Fires the due times of the partitions whose home this process is.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut homes = shared.watch_homes();
+    let mut tracker = FailureTracker::new();
+    let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
+    let mut before = Homes::Nowhere;
+    loop {
+        let now = homes.borrow_and_update().clone();
+        if now != before {
+            shared.timers.reset();
+            before = now;
+        }
+        let pause = if before != Homes::Nowhere { fire(&shared, &mut tracker, &mut fired).await } else { None };
+        let sleep = async {
+            match pause {
+                Some(pause) => shared.clock.sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            Some(item) = fired.next(), if !fired.is_empty() => {
+                settle(&shared, &mut tracker, item);
+                while let Some(Some(item)) = fired.next().now_or_never() {
+                    settle(&shared, &mut tracker, item);
+                }
+            }
+            _ = homes.changed() => {}
+            () = shared.timers.earlier.notified() => {}
+            () = sleep => {}
+        }
+    }
+}
+
+/// Fires what is due; returns how long to sleep if nothing else happens, or `None` to sleep until woken.
+async fn fire(
+    shared: &Arc<Shared>,
+    tracker: &mut FailureTracker<Key>,
+    fired: &mut FuturesUnordered<BoxFuture<'static, Fired>>,
+) -> Option<Span> {
+    let now = shared.time.now();
+    let due = shared.timers.take_due(now, limits::DUE_FIRED_MAX.saturating_sub(fired.len()));
+    if !due.is_empty() {
+        tracker.next_cycle();
+    }
+    for (partition, key) in due {
+        if tracker.rests(&key) {
+            later(shared, partition, &key);
+        } else {
+            fired.push(Box::pin(fire_one(shared.clone(), partition, key)));
+        }
+    }
+    match shared.timers.next() {
+        // A fired item wakes this job when it is done.
+        _ if fired.len() >= limits::DUE_FIRED_MAX => None,
+        Next::Sleep => None,
+        Next::SleepUntil(time) => Some((time - now).max(Span(1))),
+        Next::ReadFrom(from) => Some(read(shared, from, Millis(u64::MAX)).await),
+    }
+}
+
+fn settle(shared: &Shared, tracker: &mut FailureTracker<Key>, (partition, key, failed): Fired) {
+    if !failed {
+        return tracker.succeeded(&key);
+    }
+    shared.metrics.due_errors.add(1);
+    if tracker.failed(&key) == Verdict::Rests {
+        tracing::error!(%key, "a due time failed three times in a row and is paused");
+    }
+    later(shared, partition, &key);
+}
+
+/// Schedules the item for another try.
+fn later(shared: &Shared, partition: PartitionId, key: &Key) {
+    shared.timers.remind(partition, key, shared.time.now() + RETRY_AFTER);
+}
+
+async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fired {
+    if let Key::Message(from, to, _) = key {
+        delivery::request(&shared, from, to);
+        return (partition, key, false);
+    }
+    match in_scope(&shared, partition, &key).await {
+        Ok(true) => {}
+        Ok(false) => return (partition, key, false),
+        Err(_) => return (partition, key, true),
+    }
+    let failed = match shared.call(partition, Command::Due(Due { key: key.clone() })).await {
+        Ok(Reply::Due { acted: false, next: Some(next) }) => {
+            shared.timers.remind(partition, &key, next);
+            false
+        }
+        Ok(_) | Err(Error::ShuttingDown) => false,
+        Err(_) => true,
+    };
+    (partition, key, failed)
+}
+
+/// Whether a record is in scope of this process. What it cannot understand is outside: the filter fails closed.
+pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
+    let Some(scope) = &shared.options.scope else { return Ok(true) };
+    if let Key::Idempotency(namespace, _) | Key::Unique(namespace, _) = key {
+        return Ok(scope.covers_namespace(namespace));
+    }
+    match query::record(shared, partition, key).await? {
+        Some(Record::Execution(execution)) => Ok(scope.covers(&execution)),
+        _ => Ok(false),
+    }
+}
+
+/// Reads due times from the store into memory; returns how long to wait before asking the timers again.
+async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
+    let Some(homes) = shared.homes().partitions() else {
+        // Without partitions there is nothing to wait for but a change of homes.
+        return limits::FUTURE_MAX;
+    };
+    let reading = shared.timers.begin_reading();
+    // Another job does the housekeeping.
+    let end = until.0.min(index::HOUSEKEEPING);
+    match shared.store.due(&homes, from.0, end, limits::DUE_PAGE_MAX).await {
+        Ok(found) => {
+            let complete = found.len() < limits::DUE_PAGE_MAX;
+            let time = |found: Found| {
+                let key = found.key.as_str().parse::<Key>().ok()?;
+                Some((Millis(found.rank), PartitionId(found.partition.0), key))
+            };
+            reading.end(found.into_iter().filter_map(time).collect(), from, until, complete);
+            Span(0)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "due times could not be read; trying again");
+            RETRY_AFTER
+        }
+    }
+}
+
+/// Sweeps for lost hints. It runs rarely, because hints are rarely lost, and does not ask whether anything has changed:
+/// the answer would be a hint as well.
+pub(crate) async fn sweep(shared: Arc<Shared>) {
+    loop {
+        let every = shared.options.sweep_every;
+        let pause = Span(every.0 + shared.chance.jittered(every).0 / 2);
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            () = shared.clock.sleep(pause) => {}
+        }
+        shared.metrics.sweeps.add(1);
+        ask_time(&shared).await;
+        read_near(&shared).await;
+        crate::work::claims::look_again(&shared, true).await;
+    }
+}
+
+/// Asks the store for its time. Commits report it too, but a home that commits nothing would not notice that its own
+/// clock was set back, and would be late by as much.
+async fn ask_time(shared: &Shared) {
+    // A member learns the time with every heartbeat.
+    if shared.homes() == Homes::Nowhere || *shared.store.home().borrow() == Home::ByMembership {
+        return;
+    }
+    let sent = shared.time.local();
+    let nothing = Batch::new(Partition(0), Version(shared.chance.id()));
+    match shared.store.commit(vec![nothing]).await.as_deref() {
+        Ok([outcome, ..]) => shared.time.observe(sent, binding::outcome_time(outcome)),
+        Ok([]) => {}
+        Err(error) => tracing::warn!(%error, "the store's time could not be read"),
+    }
+}
+
+/// Reads the due times of the next two sweeps, where a hint may have been lost or another process may have written.
+pub(crate) async fn read_near(shared: &Shared) {
+    if shared.homes() != Homes::Nowhere {
+        let horizon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
+        read(shared, Millis(0), horizon).await;
+    }
+}

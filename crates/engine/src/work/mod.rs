@@ -1,0 +1,9 @@
+//! Matches ready work with workers: ready queues, parked claims, placement of new work, and remote work.
+
+pub(crate) mod affinity;
+pub(crate) mod board;
+pub(crate) mod claims;
+pub(crate) mod placement;
+pub(crate) mod ready;
+pub(crate) mod remote;
+pub(crate) mod waiters;

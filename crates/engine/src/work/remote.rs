@@ -1,0 +1,98 @@
+//! Gives work in partitions of other processes to workers that find none in their own.
+//!
+//! Each process takes work from its own partitions first (see [`crate::work::affinity`]). What another process leaves
+//! for a while is taken by any process with idle workers. Remote work is never kept in memory, only the fact that there
+//! may be some: it is read when a worker wants it, since its own process takes from it all the time.
+
+use crate::Error;
+use crate::shared::Shared;
+use crate::work::board::{Origin, QueueKey};
+use crate::work::claims;
+use crate::work::ready::Position;
+use crate::work::waiters::Wants;
+use onward_core::Span;
+use onward_core::record::Execution;
+use std::sync::Arc;
+
+/// How long work is left to its partition's own process; the same again, at random, keeps several other ones apart.
+const PATIENCE: Span = Span(20);
+/// By how much remote work must be older than local work before it is taken instead.
+const OVERTAKEN: Span = Span::seconds(1);
+/// Entries read at once.
+const PAGE: usize = 256;
+
+/// Serves workers parked here from partitions of other processes.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    loop {
+        tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            () = shared.board.remote_awaited.notified() => {}
+        }
+        if shared.board.awaited_remote_queues().is_empty() {
+            continue;
+        }
+        let pause = shared.clock.sleep(Span(PATIENCE.0 + shared.chance.jittered(PATIENCE).0));
+        tokio::select! { biased; () = shared.stopped() => return, () = pause => {} }
+        for queue in shared.board.awaited_remote_queues() {
+            match read(&shared, &queue).await {
+                Ok(places) => shared.claim_matches(shared.board.match_remote(&queue, places)),
+                Err(error) => {
+                    tracing::warn!(%error, lane = %queue.lane, "remote work could not be read; trying again");
+                }
+            }
+        }
+    }
+}
+
+/// Finds remote work for a worker that does not wait.
+pub(crate) async fn look(shared: &Shared, wants: &Wants) -> Result<Vec<Origin>, Error> {
+    for queue in shared.board.remote_for(wants) {
+        let places = read(shared, &queue).await?;
+        if !places.is_empty() {
+            return Ok(places.into_iter().take(wants.max).map(|place| (queue.clone(), place)).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Adopts remote work that is more urgent than local work or has waited longer. Without it, work of a process whose
+/// workers are stuck would wait until other processes are idle.
+pub(crate) async fn help(shared: &Shared) {
+    for (queue, first) in shared.board.perhaps_overtaken() {
+        let is_overtaken = |place: &Position| {
+            let since = |place: &Position| (urgency(place), Execution::ready_since(place.0));
+            let (there, here) = (since(place), since(&first));
+            there.0 < here.0 || (there.0 == here.0 && there.1 + OVERTAKEN < here.1)
+        };
+        match read(shared, &queue).await {
+            Ok(mut places) => {
+                places.retain(is_overtaken);
+                shared.board.adopt(&queue, places);
+            }
+            Err(error) => tracing::debug!(%error, lane = %queue.lane, "remote work could not be read"),
+        }
+    }
+}
+
+fn urgency(place: &Position) -> u64 {
+    Execution::ready_urgency(place.0)
+}
+
+/// Reads what other processes have left ready, the most urgent first; concurrent readers start at different positions.
+async fn read(shared: &Shared, queue: &QueueKey) -> Result<Vec<Position>, Error> {
+    shared.board.forget_remote(queue);
+    let Some(elsewhere) = shared.board.near(queue).elsewhere(shared.partitions) else { return Ok(Vec::new()) };
+    let page = claims::page(shared, queue, &elsewhere, None, PAGE).await;
+    if !matches!(&page, Ok((places, _)) if places.is_empty()) {
+        shared.board.note_remote(queue);
+    }
+    let (mut places, _) = page?;
+    let now = shared.time.now();
+    places.retain(|(rank, _)| Execution::ready_since(*rank) + PATIENCE <= now);
+    let most_urgent = places.iter().take_while(|place| urgency(place) == urgency(&places[0])).count();
+    if most_urgent > 0 {
+        places[..most_urgent].rotate_left((shared.chance.word() % most_urgent as u64) as usize);
+    }
+    Ok(places)
+}
