@@ -27,7 +27,7 @@ for store in "$@"; do
     [ "$store" != sqlite ] || address=sqlite:onward.db options=''
     read -ra options <<<"${BARS_OPTIONS:-$options}"
     echo "bars: $store" >&2
-    $cargo run --release -q -p onward-cli -- --store "$address" bench all "${options[@]}" >"$results/$store"
+    $cargo run --release -q -p onward-cli --features bench -- --store "$address" bench all "${options[@]}" >"$results/$store"
     code=$?
     [ "$code" -eq 0 ] || missed+=" $store (exit code $code)"
 done

@@ -1,8 +1,7 @@
 //! All scenarios one after the other: what one of them fails at does not cost the figures of the others.
 
 use super::report::{self, Bar, Report};
-use super::{Error, Scenario, Site, Size, measure, progress};
-use crate::output;
+use super::{Error, Scenario, Site, Size, measure, progress, show};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -53,9 +52,9 @@ impl All {
                 None => measure(scenario, site, size).await.map_or_else(Ended::Failed, Ended::Measured),
             };
             match &ended {
-                Ended::Measured(report) if !json => output::print_error(&report.text()),
+                Ended::Measured(report) if !json => show(&report.text()),
                 Ended::Measured(_) => {}
-                other => output::print_error(&other.line(scenario)),
+                other => show(&other.line(scenario)),
             }
             all.ended.push((scenario, ended));
         }
@@ -139,7 +138,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::measure::Tally;
+    use crate::measure::Tally;
 
     fn report(scenario: &'static str, value: f64) -> Ended {
         let mut report = Report::new(scenario, "memory:");

@@ -156,7 +156,7 @@ fn command(address: &str) -> Result<Command, Error> {
 #[cfg(test)]
 fn command(address: &str) -> Result<Command, Error> {
     let mut command = Command::new(std::env::current_exe()?);
-    let test = "bench::tests::a_child_serves_until_its_input_ends";
+    let test = "tests::a_child_serves_until_its_input_ends";
     command.args(["--exact", test, "--nocapture"]).env(super::tests::CHILD_URL, address);
     Ok(command)
 }
@@ -280,7 +280,7 @@ async fn hold(engine: &Engine, lane: &Lane, amount: usize, lease: Span) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Site;
+    use crate::Site;
 
     #[tokio::test]
     async fn claims_count_what_they_got_and_what_they_did_not() {

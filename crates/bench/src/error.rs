@@ -5,10 +5,10 @@ use onward_store::ErrorKind;
 
 /// A benchmark that could not be run, or whose figures mean nothing.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// The store URL is not one that a benchmark can use.
-    #[error("{0}")]
-    Url(String),
+pub enum Error {
+    /// The stores to measure cannot be made at this address, or cannot be removed.
+    #[error(transparent)]
+    Scratch(#[from] onward_scratch::Error),
     /// An option has no meaning for the scenario.
     #[error("{0}")]
     Option(String),
@@ -47,9 +47,10 @@ pub(crate) enum Error {
 
 impl Error {
     /// The stable code.
-    pub(crate) fn code(&self) -> &str {
+    #[must_use]
+    pub fn code(&self) -> &str {
         match self {
-            Self::Url(_) => "bench_store",
+            Self::Scratch(error) => error.code(),
             Self::Option(_) => "bench_option",
             Self::Void { .. } => "bench_void",
             Self::Store(error) => error.kind().code(),
@@ -63,9 +64,10 @@ impl Error {
     }
 
     /// What the caller can do.
-    pub(crate) fn hint(&self) -> &str {
+    #[must_use]
+    pub fn hint(&self) -> &str {
         match self {
-            Self::Url(_) => "use `sqlite:PATH`, a server, or `memory:` for a scenario that needs one process only",
+            Self::Scratch(error) => error.hint(),
             Self::Option(_) => "leave the option out, or choose another scenario",
             Self::Void { .. } => "look at the first failure; a full disk or a stopped machine are the usual reasons",
             Self::Engine(error) => error.hint(),

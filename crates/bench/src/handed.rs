@@ -134,7 +134,7 @@ fn settle(run: &Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Site;
+    use crate::Site;
 
     #[tokio::test]
     async fn a_lifecycle_is_two_commits() {

@@ -43,16 +43,27 @@ mod timers;
 mod weight;
 mod work;
 
-use crate::output;
-use all::All;
-pub(crate) use error::Error;
-use report::Report;
-pub(crate) use site::Site;
-use size::Size;
+pub use error::Error;
 
-/// What to measure, and how much of it.
+use all::All;
+use report::Report;
+use site::Site;
+use size::Size;
+use std::io::Write;
+
+/// Examples for the help of the command that takes [`BenchArgs`].
+pub const EXAMPLES: &str = "\
+Stores are made beside the path of --store and deleted afterwards; no existing store is opened.
+
+Examples:
+  onward bench lifecycle --callers 64
+  onward --json bench all
+  onward --store postgres: bench processes
+  onward --store memory: bench latency";
+
+/// Arguments of `onward bench`: what to measure, and how much of it.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct BenchArgs {
+pub struct BenchArgs {
     /// What to measure.
     #[arg(value_enum)]
     pub(crate) scenario: Scenario,
@@ -116,12 +127,16 @@ pub(crate) enum Scenario {
     Child,
 }
 
-/// Measures and prints; the answer is whether all bars are met.
+/// Measures on fresh stores at `store_url` and hands the result to `print`; returns whether all bars are met. Progress goes
+/// to standard error.
+///
+/// Scenarios of several processes run the current executable again, with `bench child` or `serve`. So the program that
+/// calls this must be the `onward` command line, and pass both on.
 ///
 /// # Errors
 /// When a scenario cannot be run on this store, or when so much failed that its figures are void. Of all scenarios
 /// the others are measured and printed before that.
-pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<bool, Error> {
+pub async fn run(args: BenchArgs, store_url: &str, json: bool, print: fn(&str)) -> Result<bool, Error> {
     if args.scenario == Scenario::Child {
         return child::serve(store_url).await.map(|()| true);
     }
@@ -129,11 +144,11 @@ pub(crate) async fn run(args: BenchArgs, store_url: &str, json: bool) -> Result<
     let site = Site::new(store_url)?;
     if args.scenario != Scenario::All {
         let report = measure(args.scenario, &site, &size).await?;
-        output::print(&if json { report.json().to_string() } else { report.text() });
+        print(&if json { report.json().to_string() } else { report.text() });
         return Ok(report.all_met());
     }
     let all = All::measure(&site, &size, json).await;
-    output::print(&if json { all.json().to_string() } else { all.text() });
+    print(&if json { all.json().to_string() } else { all.text() });
     all.verdict()
 }
 
@@ -185,5 +200,10 @@ impl Scenario {
 
 /// Tells a person who waits what is being done; the figures go elsewhere.
 fn progress(what: &str) {
-    output::print_error(&format!("bench: {what}"));
+    show(&format!("bench: {what}"));
+}
+
+/// Shows a text on standard error. A closed one is no reason to stop measuring.
+fn show(text: &str) {
+    let _closed = writeln!(std::io::stderr().lock(), "{text}").is_err();
 }

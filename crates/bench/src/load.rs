@@ -90,7 +90,7 @@ async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Site;
+    use crate::Site;
 
     #[tokio::test]
     async fn claims_that_never_came_are_the_worst_ones() {

@@ -4,11 +4,6 @@ use super::{Error, weight};
 use onward_servers::postgres::Postgres;
 use onward_servers::valkey::{self, Cluster, Kind};
 
-/// The parameter of an address that keeps stores on one Postgres apart.
-pub(crate) const SCHEMA: &str = "schema";
-/// The parameter of an address that keeps stores on one Valkey apart.
-pub(crate) const PREFIX: &str = "prefix";
-
 /// Memory for what is written in a few seconds, as an operator gives to a server with much to do; the default is for a machine that has other work.
 const ROOMY: &str = "shared_buffers=512MB";
 /// Files of its log that Postgres keeps to write them again, and as many as it has then.
@@ -92,14 +87,6 @@ impl Server {
             server.sql("postgres", "SELECT pg_reload_conf()")?;
         }
         Ok(())
-    }
-
-    /// The parameter of an address that keeps stores apart.
-    pub(crate) fn parameter(&self) -> &'static str {
-        match self {
-            Self::Postgres(_) => SCHEMA,
-            Self::Valkey(_) | Self::Cluster(_) => PREFIX,
-        }
     }
 }
 

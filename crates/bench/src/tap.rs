@@ -1,7 +1,7 @@
 //! A store that shows every committed batch to somebody and otherwise behaves like the one inside.
 
 use async_trait::async_trait;
-use onward_store::{Around, Batch, Layer, Outcome, Result, Store};
+use onward_store::{Batch, LayeredStore, Outcome, Result, Store, StoreLayer};
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) struct Tap {
 impl Tap {
     /// Puts a tap on a store.
     pub(crate) fn on(inner: Arc<dyn Store>, show: impl Fn(Batch) + Send + Sync + 'static) -> Arc<dyn Store> {
-        Arc::new(Around::new(inner, Self { show: Box::new(show) }))
+        Arc::new(LayeredStore::new(inner, Self { show: Box::new(show) }))
     }
 }
 
@@ -24,7 +24,7 @@ impl fmt::Debug for Tap {
 }
 
 #[async_trait]
-impl Layer for Tap {
+impl StoreLayer for Tap {
     async fn commit(&self, inner: &dyn Store, group: Vec<Batch>) -> Result<Vec<Outcome>> {
         let copies = group.clone();
         let outcomes = inner.commit(group).await?;

@@ -157,7 +157,7 @@ async fn what_needs_several_processes_is_refused_on_memory() {
     let site = Site::new("memory:").unwrap();
     for scenario in [Scenario::Recovery, Scenario::Processes, Scenario::Growth, Scenario::Bytes] {
         let size = Size::new(&quick(scenario)).unwrap();
-        assert!(matches!(measure(scenario, &site, &size).await, Err(Error::Url(_))));
+        assert!(matches!(measure(scenario, &site, &size).await, Err(Error::Scratch(_))));
         assert!(site.lacks(scenario).is_some());
     }
     assert!(site.lacks(Scenario::Lifecycle).is_none());

@@ -1,27 +1,30 @@
 //! What can be typed: the commands, and the options of all of them.
 
+mod key;
 mod lane;
 mod look;
 mod operate;
+#[cfg(feature = "server")]
 mod serve;
 mod submit;
 mod tools;
 
-use crate::bench::BenchArgs;
 use crate::examples::{
-    BENCH_EXAMPLES, BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, CONFIG_EXAMPLES, DEMO_EXAMPLES,
-    DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES,
-    RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, TAG_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
+    BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES,
+    GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES,
+    TAG_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
+pub(crate) use key::{KeyArgs, KeyCommand, KeyCreateArgs};
 pub(crate) use lane::{LaneArgs, LaneCommand, LaneSetArgs};
 pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, TopArgs, WatchArgs};
 use onward::Address;
 pub(crate) use operate::{
     BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
 };
-pub(crate) use serve::{ConfigArgs, ConfigCommand, KeyArgs, KeyCommand, KeyCreateArgs, ServeArgs};
+#[cfg(feature = "server")]
+pub(crate) use serve::{ConfigArgs, ConfigCommand, ServeArgs};
 pub(crate) use submit::SubmitArgs;
 pub(crate) use tools::{ChurnArgs, CompletionsArgs, DoctorArgs, WorkerArgs};
 
@@ -83,7 +86,15 @@ impl Cli {
 impl Command {
     /// Whether a server can do it; a server in the environment is not meant for the others.
     fn is_served(&self) -> bool {
-        !matches!(self, Self::Demo | Self::Serve(_) | Self::Config(_) | Self::Bench(_) | Self::Completions(_))
+        #[cfg(feature = "server")]
+        if matches!(self, Self::Serve(_) | Self::Config(_)) {
+            return false;
+        }
+        #[cfg(feature = "bench")]
+        if matches!(self, Self::Bench(_)) {
+            return false;
+        }
+        !matches!(self, Self::Demo | Self::Completions(_))
     }
 }
 
@@ -146,17 +157,20 @@ pub(crate) enum Command {
     #[command(after_help = TOP_EXAMPLES)]
     Top(TopArgs),
     /// Serve programs in any language over HTTP.
-    #[command(after_help = SERVE_EXAMPLES)]
+    #[cfg(feature = "server")]
+    #[command(after_help = serve::SERVE_EXAMPLES)]
     Serve(ServeArgs),
     /// Check the settings of a server without starting it.
-    #[command(after_help = CONFIG_EXAMPLES)]
+    #[cfg(feature = "server")]
+    #[command(after_help = serve::CONFIG_EXAMPLES)]
     Config(ConfigArgs),
     /// Issue, list and revoke API keys.
     #[command(after_help = KEY_EXAMPLES)]
     Key(KeyArgs),
     /// Benchmark the engine against the bare store.
-    #[command(after_help = BENCH_EXAMPLES)]
-    Bench(BenchArgs),
+    #[cfg(feature = "bench")]
+    #[command(after_help = onward_bench::EXAMPLES)]
+    Bench(onward_bench::BenchArgs),
     /// Print a completion script for a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),

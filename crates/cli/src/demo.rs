@@ -5,11 +5,11 @@ mod crash;
 mod scenes;
 mod show;
 
-use crate::bench::Site;
 use crate::output;
 use crate::problem::{Exit, Problem};
 use onward::engine::clock::{Clock, SystemClock};
 use onward::{Client, Description, ExecutionId};
+use onward_scratch::{Kind, Scratch, shown};
 use show::Show;
 use std::time::Duration;
 
@@ -37,13 +37,15 @@ pub(crate) async fn run(named: Option<&str>, json: bool) -> Result<Exit, Problem
     let clock = SystemClock;
     let started = clock.now();
     let file = || format!("sqlite:{}", std::env::temp_dir().join("demo.db").display());
-    let site = Site::new(&named.map_or_else(file, str::to_owned))?;
-    let store = site.shared_address()?;
+    let named = named.map_or_else(file, str::to_owned);
+    let scratch = Scratch::new(&named)?;
+    let store = scratch.shared_address()?;
     let mut play = Play { client: Client::open(&store).await?, store, show: Show::new(json), submitted: Vec::new() };
-    play.show.line(&match site.is_files() {
-        true => "Durable work in one SQLite file. Each submit returns after the work is on the disk.".to_owned(),
-        false => {
-            format!("Durable work on {}, in a store made for this. Each submit returns after its commit.", site.url())
+    play.show.line(&match scratch.kind() {
+        Kind::File => "Durable work in one SQLite file. Each submit returns after the work is on the disk.".to_owned(),
+        _ => {
+            let server = shown(&named);
+            format!("Durable work on {server}, in a store made for this. Each submit returns after its commit.")
         }
     });
     let worker = scenes::worker(&play.client).start()?;
@@ -54,7 +56,7 @@ pub(crate) async fn run(named: Option<&str>, json: bool) -> Result<Exit, Problem
     worker.drain().await?;
     play.client.shutdown().await?;
     books::check(&mut play).await?;
-    site.clear(&play.store).await?;
+    scratch.clear(&play.store).await?;
 
     let seconds = (clock.now() - started).0 as f64 / 1_000.0;
     let (held, broken) = play.show.counts();

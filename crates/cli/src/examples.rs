@@ -104,21 +104,6 @@ Examples:
   onward lane pause emails
   onward lane set emails --retries 10 --retention 30d";
 
-pub(crate) const SERVE_EXAMPLES: &str = "\
-Examples:
-  onward serve
-  onward serve --store postgres://localhost/mydb
-  onward serve --bind 0.0.0.0:8700 --require-keys --tls-certificate cert.pem --tls-key key.pem
-  onward serve --config onward.toml --log-format json";
-
-pub(crate) const CONFIG_EXAMPLES: &str = "\
-Exit code 2 and one sentence when a setting is wrong.
-
-Examples:
-  onward config example > onward.toml
-  onward config check --config onward.toml
-  onward --json config check --config onward.toml --bind 0.0.0.0:8700 --require-keys";
-
 pub(crate) const KEY_EXAMPLES: &str = "\
 Examples:
   onward key create --name ops --role admin
@@ -134,12 +119,3 @@ Examples:
   onward demo
   onward demo --store postgres://localhost/mydb
   onward demo --store valkey://localhost";
-
-pub(crate) const BENCH_EXAMPLES: &str = "\
-Stores are made beside the path of --store and deleted afterwards; no existing store is opened.
-
-Examples:
-  onward bench lifecycle --callers 64
-  onward --json bench all
-  onward --store postgres: bench processes
-  onward --store memory: bench latency";

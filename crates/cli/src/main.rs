@@ -1,9 +1,11 @@
 //! The `onward` command line: submit work, look at it, measure the engine, and see it survive a crash.
 
 mod args;
+#[cfg(feature = "bench")]
 mod bench;
 mod bulk;
 mod churn;
+#[cfg(feature = "server")]
 mod config;
 mod demo;
 mod doctor;
@@ -12,6 +14,8 @@ mod examples;
 mod get;
 mod key;
 mod lane;
+#[cfg(feature = "server")]
+mod logging;
 mod look;
 mod ls;
 mod open;
@@ -19,7 +23,9 @@ mod operate;
 mod output;
 mod problem;
 mod progress;
+#[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
 mod settings;
 mod shape;
 mod submit;
@@ -27,7 +33,7 @@ mod time;
 mod top;
 #[cfg(feature = "otel")]
 mod traces;
-#[cfg(not(feature = "otel"))]
+#[cfg(all(feature = "server", not(feature = "otel")))]
 #[path = "no_traces.rs"]
 mod traces;
 mod watch;
@@ -63,7 +69,11 @@ fn main() -> ExitCode {
         }
     };
     // A server logs as its settings say, which are read first.
-    if !matches!(cli.command, Command::Serve(_)) {
+    #[cfg(feature = "server")]
+    let logs_by_settings = matches!(cli.command, Command::Serve(_));
+    #[cfg(not(feature = "server"))]
+    let logs_by_settings = false;
+    if !logs_by_settings {
         output::log(cli.verbose);
     }
     let json = cli.json;
@@ -81,8 +91,8 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<Exit, Problem> {
-    let Cli { store, store_typed, json, verbose, command, .. } = cli;
-    match command {
+    let Cli { store, store_typed, json, .. } = cli;
+    match cli.command {
         Command::Demo => demo::run(store_typed.then_some(store.as_str()), json).await,
         Command::Submit(args) => submit::run(args, &store, json).await,
         Command::Get(args) => get::run(&args, &store, json).await,
@@ -104,13 +114,13 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Doctor(args) => doctor::run(&args, &store, json).await,
         Command::Lane(args) => lane::run(args, &store, json).await,
         Command::Top(args) => top::run(&args, &store, json).await,
-        Command::Serve(args) => serve::run(args, store_typed.then_some(store), verbose, json).await,
-        Command::Config(args) => config::run(args, store_typed.then_some(store), verbose, json),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(args, store_typed.then_some(store), cli.verbose, json).await,
+        #[cfg(feature = "server")]
+        Command::Config(args) => config::run(args, store_typed.then_some(store), cli.verbose, json),
         Command::Key(args) => key::run(args, &store, json).await,
-        Command::Bench(args) => {
-            let met = bench::run(args, &store, json).await?;
-            Ok(if met { Exit::Success } else { Exit::BarMissed })
-        }
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(args, &store, json).await,
         Command::Completions(args) => {
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "onward", &mut script);

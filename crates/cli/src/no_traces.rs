@@ -1,6 +1,6 @@
 //! What stands in for traces in a program without them: logs alone.
 
-use crate::output;
+use crate::logging;
 use crate::problem::Problem;
 use crate::settings::Settings;
 
@@ -11,7 +11,7 @@ pub(crate) struct Traces;
 impl Traces {
     /// Begins to log.
     pub(crate) fn begin(settings: &Settings) -> Result<Self, Problem> {
-        output::log_as(&settings.log, settings.log_format);
+        logging::begin(&settings.log, settings.log_format);
         Ok(Self)
     }
 

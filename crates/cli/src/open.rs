@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Where a server's caller keeps its key.
 const API_KEY: &str = "ONWARD_API_KEY";
+const NOT_HANDED_OUT: &str = "this command needs the store itself; a server does not hand it out";
 /// How long a call to a server is tried.
 const SERVER_TIME: Duration = Duration::from_secs(5);
 
@@ -41,5 +42,5 @@ async fn with(address: &str, options: ClientOptions) -> Result<Client, Problem> 
 
 /// The engine of a client that has one.
 pub(crate) fn engine(client: &Client) -> Result<&Engine, Problem> {
-    client.engine().ok_or(Problem::NeedsStore)
+    client.engine().ok_or_else(|| Problem::NeedsStore(NOT_HANDED_OUT.to_owned()))
 }

@@ -1,14 +1,9 @@
 //! How things are printed: to a pipe that may be closed, in colour where a person looks, and logs on request.
 
-use crate::settings::LogFormat;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tracing::Subscriber;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
+use tracing_subscriber::EnvFilter;
 
 /// Why something could not be printed, the first time it happened.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -49,29 +44,18 @@ pub(crate) fn in_colour() -> bool {
 
 /// Logs to standard error as verbosely as asked.
 pub(crate) fn log(verbose: u8) {
-    let level = match verbose {
-        0 => return,
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
-    };
-    log_as(level, LogFormat::Text);
+    if let Some(level) = level(verbose) {
+        let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(level)).with_writer(std::io::stderr);
+        lines.with_ansi(std::io::stderr().is_terminal()).init();
+    }
 }
 
-/// Logs to standard error what a filter lets through, for people or for programs.
-pub(crate) fn log_as(filter: &str, format: LogFormat) {
-    tracing_subscriber::registry().with(logging(filter, format)).init();
-}
-
-/// Such logging, to stand beside something else that is done with what happens.
-pub(crate) fn logging<S>(filter: &str, format: LogFormat) -> impl Layer<S>
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let lines = match format {
-        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
-        LogFormat::Json => lines.json().flatten_event(true).boxed(),
-    };
-    lines.with_filter(EnvFilter::new(filter))
+/// The level that `--verbose` asks for when it is given so many times.
+pub(crate) fn level(verbose: u8) -> Option<&'static str> {
+    match verbose {
+        0 => None,
+        1 => Some("info"),
+        2 => Some("debug"),
+        _ => Some("trace"),
+    }
 }

@@ -1,11 +1,8 @@
 //! What a command can end with instead of its answer: a code, a sentence, a hint, and the exit code.
 
-use crate::settings::{Mistake, Place};
-use crate::{bench, output};
+use crate::output;
 use onward::Rejection;
 use onward::engine::Error as EngineError;
-use onward_server::StartError;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
 /// How a command ends, for scripts.
@@ -14,6 +11,7 @@ pub(crate) enum Exit {
     Success = 0,
     Refused = 1,
     Usage = 2,
+    #[cfg(feature = "bench")]
     BarMissed = 3,
     NotFound = 4,
     Store = 5,
@@ -31,7 +29,13 @@ pub(crate) enum Problem {
     #[error(transparent)]
     Client(#[from] onward::Error),
     #[error(transparent)]
-    Bench(#[from] bench::Error),
+    Scratch(#[from] onward_scratch::Error),
+    #[cfg(feature = "bench")]
+    #[error(transparent)]
+    Bench(#[from] onward_bench::Error),
+    #[cfg(feature = "server")]
+    #[error(transparent)]
+    Serve(#[from] crate::serve::ServeProblem),
     #[error("{0}")]
     Usage(String),
     #[error("{option}: {text:?} is not a length of time: {why}")]
@@ -48,16 +52,10 @@ pub(crate) enum Problem {
     InputUnreadable { place: String, why: String },
     #[error("there is no store at {0}")]
     StoreMissing(String),
-    #[error("this command needs the store itself; a server does not hand it out")]
-    NeedsStore,
+    #[error("{0}")]
+    NeedsStore(String),
     #[error("{0}")]
     DemoBroken(String),
-    #[error(transparent)]
-    Setting(#[from] Mistake),
-    #[error("{place}: {bind} can be reached from elsewhere, so require_keys must be true")]
-    Reachable { place: Place, bind: SocketAddr },
-    #[error(transparent)]
-    Start(StartError),
     #[error("{what}: {why}")]
     System { what: &'static str, why: String },
 }
@@ -82,7 +80,11 @@ impl Problem {
     pub(crate) fn code(&self) -> &str {
         match self {
             Self::Client(error) => error.code(),
+            Self::Scratch(error) => error.code(),
+            #[cfg(feature = "bench")]
             Self::Bench(error) => error.code(),
+            #[cfg(feature = "server")]
+            Self::Serve(problem) => problem.code(),
             Self::Usage(_) => "usage",
             Self::Duration { .. } => "invalid_duration",
             Self::Time { .. } => "invalid_time",
@@ -91,12 +93,8 @@ impl Problem {
             Self::Event(_) => "invalid_event",
             Self::InputUnreadable { .. } => "input_unreadable",
             Self::StoreMissing(_) => "store_missing",
-            Self::NeedsStore | Self::Start(StartError::NoEngine) => "needs_store",
+            Self::NeedsStore(_) => "needs_store",
             Self::DemoBroken(_) => "demo_broken",
-            Self::Setting(mistake) => mistake.code(),
-            Self::Reachable { .. } | Self::Start(StartError::Open(_)) => "keys_required",
-            Self::Start(StartError::Bind(..)) => "address_unusable",
-            Self::Start(StartError::Tls(_)) => "certificate_unusable",
             Self::System { .. } => "system",
         }
     }
@@ -104,7 +102,11 @@ impl Problem {
     fn hint(&self) -> &str {
         match self {
             Self::Client(error) => error.hint(),
+            Self::Scratch(error) => error.hint(),
+            #[cfg(feature = "bench")]
             Self::Bench(error) => error.hint(),
+            #[cfg(feature = "server")]
+            Self::Serve(problem) => problem.hint(),
             Self::Usage(_) => "run the command with --help to see what it takes",
             Self::Duration { .. } => "write for instance 10s, 5m, 1h30m or 2d",
             Self::Time { .. } => "write for instance 2030-01-01T09:00:00Z or 2030-01-01T09:00:00+01:00",
@@ -115,16 +117,8 @@ impl Problem {
                 "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"
             }
             Self::StoreMissing(_) => "name another one with --store, or make it with `onward submit`",
-            Self::NeedsStore | Self::Start(StartError::NoEngine) => {
-                "run it where the store is, with --store instead of --server"
-            }
+            Self::NeedsStore(_) => "run it where the store is, with --store instead of --server",
             Self::DemoBroken(_) => "report this with the output",
-            Self::Setting(mistake) => mistake.hint(),
-            Self::Reachable { .. } | Self::Start(StartError::Open(_)) => {
-                "add --require-keys, and make a key with `onward key create`"
-            }
-            Self::Start(StartError::Bind(..)) => "choose another address with --bind, or stop what uses this one",
-            Self::Start(StartError::Tls(_)) => "check that both files are PEM and belong together",
             Self::System { .. } => "check the limits of this user and the disk",
         }
     }
@@ -140,8 +134,12 @@ impl Problem {
                 Exit::Usage
             }
             Self::Client(_) | Self::DemoBroken(_) => Exit::Refused,
-            Self::Bench(error) => of_bench(error),
-            Self::StoreMissing(_) | Self::System { .. } | Self::Start(StartError::Bind(..)) => Exit::Store,
+            Self::Scratch(error) => of_scratch(error),
+            #[cfg(feature = "bench")]
+            Self::Bench(error) => crate::bench::exit(error),
+            #[cfg(feature = "server")]
+            Self::Serve(problem) => problem.exit(),
+            Self::StoreMissing(_) | Self::System { .. } => Exit::Store,
             _ => Exit::Usage,
         }
     }
@@ -159,7 +157,7 @@ impl Problem {
     }
 }
 
-fn of_engine(error: &EngineError) -> Exit {
+pub(crate) fn of_engine(error: &EngineError) -> Exit {
     match error {
         EngineError::Refused(Rejection::ExecutionNotFound(_)) => Exit::NotFound,
         EngineError::Refused(_) => Exit::Refused,
@@ -167,12 +165,10 @@ fn of_engine(error: &EngineError) -> Exit {
     }
 }
 
-fn of_bench(error: &bench::Error) -> Exit {
+pub(crate) fn of_scratch(error: &onward_scratch::Error) -> Exit {
     match error {
-        bench::Error::Url(_) | bench::Error::Option(_) => Exit::Usage,
-        bench::Error::Engine(error) => of_engine(error),
-        bench::Error::Store(_) | bench::Error::System(_) => Exit::Store,
-        _ => Exit::Refused,
+        onward_scratch::Error::Address(_) => Exit::Usage,
+        onward_scratch::Error::Store(_) | onward_scratch::Error::System(_) => Exit::Store,
     }
 }
 

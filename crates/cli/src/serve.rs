@@ -1,5 +1,7 @@
 //! `onward serve`: the engine over HTTP, until it is told to stop.
 
+mod problem;
+
 use crate::args::ServeArgs;
 use crate::problem::{Exit, Problem};
 use crate::settings::{LogFormat, Settings};
@@ -7,6 +9,7 @@ use crate::traces::Traces;
 use crate::{open, output};
 use onward::{Address, Client, Namespace};
 use onward_server::Server;
+pub(crate) use problem::ServeProblem;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Told when callers need no keys.
@@ -29,7 +32,7 @@ async fn serve(client: Client, settings: Settings, json: bool) -> Result<(), Pro
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
     let Settings { store, options, log_format, .. } = settings;
     let (scheme, is_open) = (if options.tls.is_some() { "https" } else { "http" }, !options.require_keys);
-    let server = Server::bind(client, options).await.map_err(Problem::Start)?;
+    let server = Server::bind(client, options).await?;
     let url = format!("{scheme}://{}", server.address());
     let ready = if json {
         serde_json::json!({ "url": url, "store": shown(&store) }).to_string()

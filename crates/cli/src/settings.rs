@@ -5,9 +5,9 @@ mod file;
 mod kind;
 mod log;
 mod mistake;
-mod place;
 mod raw;
 mod setting;
+mod source;
 mod sources;
 mod store;
 mod table;
@@ -16,11 +16,12 @@ mod tests;
 mod typed;
 
 use crate::problem::Problem;
+use crate::serve::ServeProblem;
 pub(crate) use log::LogFormat;
 pub(crate) use mistake::Mistake;
 use onward::Address;
 use onward_server::{Limits, Options, StartError, Tls};
-pub(crate) use place::Place;
+pub(crate) use source::SettingSource;
 use sources::Sources;
 pub(crate) use sources::{Given, Row};
 use std::path::PathBuf;
@@ -68,7 +69,7 @@ impl Settings {
         check_store(&store, &from)?;
         check_built(otlp_endpoint.as_deref(), &from)?;
         if !bind.ip().is_loopback() && !require_keys {
-            return Err(Problem::Reachable { place: from.place(&table::BIND.about), bind });
+            return Err(ServeProblem::Reachable { place: from.place(&table::BIND.about), bind }.into());
         }
         check_room(&limits, &from)?;
         let tls = encrypted(certificate, key, &from)?;
@@ -80,7 +81,7 @@ impl Settings {
 
 fn check_store(store: &str, from: &Sources<'_>) -> Result<(), Problem> {
     match store.parse::<Address>() {
-        Ok(Address::Http(_)) => Err(Problem::Start(StartError::NoEngine)),
+        Ok(Address::Http(_)) => Err(StartError::NoEngine.into()),
         Ok(_) => Ok(()),
         Err(error) => Err(Mistake::Store { place: from.place(&table::STORE.about), error: error.into() }.into()),
     }
@@ -102,7 +103,7 @@ fn check_room(limits: &Limits, from: &Sources<'_>) -> Result<(), Mistake> {
             let (room, size) = (amount::size(limits.inflight_bytes as u64), amount::size(bytes as u64));
             let (name, room_name) = (setting.about.name, table::INFLIGHT_BYTES.about.name);
             let place = match from.place(&table::INFLIGHT_BYTES.about) {
-                Place::Default => from.place(&setting.about),
+                SettingSource::Default => from.place(&setting.about),
                 place => place,
             };
             return Err(Mistake::Clash { place, why: format!("{room_name} is {room}, less than {name}, {size}") });
@@ -116,7 +117,7 @@ fn encrypted(certificate: Option<PathBuf>, key: Option<PathBuf>, from: &Sources<
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => {
             let tls = Tls { certificate, key };
-            tls.check().map_err(Problem::Start)?;
+            tls.check()?;
             return Ok(Some(tls));
         }
         (Some(_), None) => (&table::TLS_CERTIFICATE.about, &table::TLS_KEY.about),

@@ -1,6 +1,6 @@
 //! Traces of a server's calls, sent to a collector beside what is logged.
 
-use crate::output;
+use crate::logging;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use async_trait::async_trait;
@@ -43,13 +43,13 @@ impl Traces {
     /// Begins to log, and to export if there is where to.
     pub(crate) fn begin(settings: &Settings) -> Result<Self, Problem> {
         let Some(collector) = &settings.otlp_endpoint else {
-            output::log_as(&settings.log, settings.log_format);
+            logging::begin(&settings.log, settings.log_format);
             return Ok(Self(None));
         };
         let provider = provider(collector)?;
         let exported = Targets::new().with_target(EXPORTED, LevelFilter::INFO);
         let exporting = tracing_opentelemetry::layer().with_tracer(provider.tracer(NAME)).with_filter(exported);
-        tracing_subscriber::registry().with(output::logging(&settings.log, settings.log_format)).with(exporting).init();
+        tracing_subscriber::registry().with(logging::layer(&settings.log, settings.log_format)).with(exporting).init();
         Ok(Self(Some(provider)))
     }
 

@@ -1,8 +1,22 @@
-//! What can be typed to serve, about settings, and about keys.
+//! What can be typed to serve, and about the settings of a server.
 
 use crate::settings::Typed;
 use clap::{Args, Subcommand};
-use onward_core::record::Role;
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  onward serve
+  onward serve --store postgres://localhost/mydb
+  onward serve --bind 0.0.0.0:8700 --require-keys --tls-certificate cert.pem --tls-key key.pem
+  onward serve --config onward.toml --log-format json";
+
+pub(crate) const CONFIG_EXAMPLES: &str = "\
+Exit code 2 and one sentence when a setting is wrong.
+
+Examples:
+  onward config example > onward.toml
+  onward config check --config onward.toml
+  onward --json config check --config onward.toml --bind 0.0.0.0:8700 --require-keys";
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -22,47 +36,4 @@ pub(crate) enum ConfigCommand {
     Check(ServeArgs),
     /// Print a configuration file with every setting and its meaning.
     Example,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyArgs {
-    #[command(subcommand)]
-    pub(crate) command: KeyCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Issue an API key and print it once; it is not stored.
-    Create(KeyCreateArgs),
-    /// List API keys, including revoked ones.
-    Ls,
-    /// Revoke an API key.
-    Revoke(KeyRevokeArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyCreateArgs {
-    /// Name of the holder, recorded with what it does.
-    #[arg(long)]
-    pub(crate) name: String,
-    /// Role: submit, work, operate, read or admin; repeatable.
-    #[arg(long = "role", value_name = "ROLE", required = true, value_parser = role)]
-    pub(crate) roles: Vec<Role>,
-    /// Namespace it is valid in, by default all; repeatable.
-    #[arg(long = "namespace", value_name = "NAMESPACE")]
-    pub(crate) namespaces: Vec<String>,
-    /// Lifetime, for example 90d; unlimited by default.
-    #[arg(long, value_name = "DURATION")]
-    pub(crate) expires: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeyRevokeArgs {
-    /// Id of the key, as shown by `onward key ls`.
-    pub(crate) id: String,
-}
-
-fn role(text: &str) -> Result<Role, String> {
-    let known = Role::ALL.map(Role::as_str).join(", ");
-    Role::named(text).ok_or_else(|| format!("it is one of {known}"))
 }

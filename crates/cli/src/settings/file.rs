@@ -1,9 +1,9 @@
 //! Settings in a file, each with the line where it stands.
 
 use super::mistake::Mistake;
-use super::place::Place;
 use super::raw::Raw;
 use super::setting::About;
+use super::source::SettingSource;
 use super::table::ALL;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -24,7 +24,7 @@ pub(crate) struct File {
 
 impl File {
     /// Reads a file that was named somewhere.
-    pub(crate) fn read(path: &str, named: &Place) -> Result<Self, Mistake> {
+    pub(crate) fn read(path: &str, named: &SettingSource) -> Result<Self, Mistake> {
         let unreadable = |why: String| Mistake::Unreadable { place: named.clone(), path: path.to_owned(), why };
         let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
         let mut text = String::new();
@@ -56,9 +56,9 @@ impl File {
     }
 
     /// What it says about a setting.
-    pub(crate) fn get(&self, about: &About) -> Option<(Place, Raw)> {
+    pub(crate) fn get(&self, about: &About) -> Option<(SettingSource, Raw)> {
         let (line, raw) = self.entries.get(about.name)?;
-        Some((Place::File { path: self.path.clone(), line: *line, name: about.name }, raw.clone()))
+        Some((SettingSource::File { path: self.path.clone(), line: *line, name: about.name }, raw.clone()))
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
         std::fs::write(path("bytes"), b"bind = '\xff'").unwrap();
         std::fs::write(path("large"), "#".repeat(1024 * 1024 + 1)).unwrap();
         for name in ["missing", "", "bytes", "large"] {
-            let mistake = File::read(&path(name), &Place::Environment("ONWARD_CONFIG")).unwrap_err();
+            let mistake = File::read(&path(name), &SettingSource::Environment("ONWARD_CONFIG")).unwrap_err();
             assert_eq!(mistake.code(), "config_unreadable");
             assert!(mistake.to_string().starts_with("ONWARD_CONFIG: "), "{mistake}");
         }

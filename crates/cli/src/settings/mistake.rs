@@ -1,24 +1,24 @@
 //! What can be wrong with the settings of a server, in one sentence that names the place.
 
-use super::place::Place;
+use super::source::SettingSource;
 
 /// What is wrong with the settings of a server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Mistake {
     #[error("{place}: {path} cannot be read: {why}")]
-    Unreadable { place: Place, path: String, why: String },
+    Unreadable { place: SettingSource, path: String, why: String },
     #[error("{path}, line {line}: this is not TOML: {why}")]
     Malformed { path: String, line: usize, why: String },
     #[error("{path}, line {line}: there is no setting {name:?}{}", or_nearest(.nearest))]
     Unknown { path: String, line: usize, name: String, nearest: Option<&'static str> },
     #[error("{place}: {found} is not {allowed}")]
-    Value { place: Place, found: String, allowed: String },
+    Value { place: SettingSource, found: String, allowed: String },
     #[error("{place}: {error}")]
-    Store { place: Place, error: onward::Error },
+    Store { place: SettingSource, error: onward::Error },
     #[error("{place}: this program was built without the feature {feature}")]
-    NotBuilt { place: Place, feature: &'static str },
+    NotBuilt { place: SettingSource, feature: &'static str },
     #[error("{place}: {why}")]
-    Clash { place: Place, why: String },
+    Clash { place: SettingSource, why: String },
 }
 
 impl Mistake {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where a value was found; what counts more stands first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SettingSource {
     /// It was typed; the option, without its dashes.
     Flag(&'static str),
     /// A variable of the environment.
@@ -15,7 +15,7 @@ pub(crate) enum Place {
     Default,
 }
 
-impl Place {
+impl SettingSource {
     /// The kind of place, in one word.
     pub(crate) fn source(&self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => write!(f, "--{flag}"),

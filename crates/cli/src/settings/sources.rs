@@ -3,9 +3,9 @@
 use super::file::File;
 use super::kind::Kind;
 use super::mistake::Mistake;
-use super::place::Place;
 use super::raw::Raw;
 use super::setting::{About, Setting};
+use super::source::SettingSource;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ pub(crate) struct Given<'a> {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: SettingSource,
     pub(crate) json: Value,
     pub(crate) text: String,
 }
@@ -42,8 +42,8 @@ impl<'a> Sources<'a> {
     /// Reads the file, if one is named.
     pub(crate) fn open(given: &'a Given<'a>) -> Result<Self, Mistake> {
         let named = match &given.config {
-            Some(path) => Some((path.clone(), Place::Flag("config"))),
-            None => variable(given, CONFIG_VARIABLE)?.map(|path| (path, Place::Environment(CONFIG_VARIABLE))),
+            Some(path) => Some((path.clone(), SettingSource::Flag("config"))),
+            None => variable(given, CONFIG_VARIABLE)?.map(|path| (path, SettingSource::Environment(CONFIG_VARIABLE))),
         };
         let file = named.map(|(path, place)| File::read(&path, &place)).transpose()?;
         Ok(Self { given, file, rows: Vec::new() })
@@ -66,19 +66,19 @@ impl<'a> Sources<'a> {
     }
 
     /// Where a setting was taken from.
-    pub(crate) fn place(&self, about: &About) -> Place {
-        self.rows.iter().find(|row| row.name == about.name).map_or(Place::Default, |row| row.place.clone())
+    pub(crate) fn place(&self, about: &About) -> SettingSource {
+        self.rows.iter().find(|row| row.name == about.name).map_or(SettingSource::Default, |row| row.place.clone())
     }
 
-    fn find(&self, about: &About) -> Result<(Place, Raw), Mistake> {
+    fn find(&self, about: &About) -> Result<(SettingSource, Raw), Mistake> {
         if let Some((flag, text)) = self.given.typed.get(about.name) {
-            return Ok((Place::Flag(flag), Raw::Plain(text.clone())));
+            return Ok((SettingSource::Flag(flag), Raw::Plain(text.clone())));
         }
         if let Some(text) = variable(self.given, about.variable)? {
-            return Ok((Place::Environment(about.variable), Raw::Plain(text)));
+            return Ok((SettingSource::Environment(about.variable), Raw::Plain(text)));
         }
         let found = self.file.as_ref().and_then(|file| file.get(about));
-        Ok(found.unwrap_or_else(|| (Place::Default, Raw::Plain(about.default.to_owned()))))
+        Ok(found.unwrap_or_else(|| (SettingSource::Default, Raw::Plain(about.default.to_owned()))))
     }
 }
 
@@ -87,7 +87,7 @@ fn variable(given: &Given<'_>, name: &'static str) -> Result<Option<String>, Mis
     let Some(value) = (given.environment)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
     let not_text = |_| {
         let (found, allowed) = ("what it holds".to_owned(), "text in UTF-8".to_owned());
-        Mistake::Value { place: Place::Environment(name), found, allowed }
+        Mistake::Value { place: SettingSource::Environment(name), found, allowed }
     };
     value.into_string().map(Some).map_err(not_text)
 }

@@ -3,7 +3,7 @@
 use super::setting::Shape;
 use super::sources::Given;
 use super::table::ALL;
-use super::{Place, Settings};
+use super::{SettingSource, Settings};
 use crate::config::example;
 use crate::problem::{Exit, Problem};
 use onward_server::Options;
@@ -117,18 +117,21 @@ fn a_flag_counts_more_than_the_environment_and_that_more_than_the_file() {
             let read = world.read().unwrap();
             let row = read.rows.iter().find(|row| row.name == *name).unwrap();
             let places = [
-                Place::Flag(about.flag),
-                Place::Environment(about.variable),
-                Place::File { path: config.clone(), line: 2, name: about.name },
+                SettingSource::Flag(about.flag),
+                SettingSource::Environment(about.variable),
+                SettingSource::File { path: config.clone(), line: 2, name: about.name },
             ];
             match (0..3).find(|place| has(*place)) {
                 Some(first) => {
                     assert_eq!((&row.place, &row.json), (&places[first], &expected[first]), "{name} {present}");
                 }
-                None => assert_eq!(row.place, Place::Default, "{name}"),
+                None => assert_eq!(row.place, SettingSource::Default, "{name}"),
             }
             let others = read.rows.iter().filter(|row| row.name != *name);
-            assert!(others.clone().count() == ALL.len() - 1 && others.clone().all(|row| row.place == Place::Default));
+            assert!(
+                others.clone().count() == ALL.len() - 1
+                    && others.clone().all(|row| row.place == SettingSource::Default)
+            );
         }
     }
 }

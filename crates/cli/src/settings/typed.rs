@@ -3,6 +3,7 @@
 use super::setting::{About, Shape};
 use super::sources::{CONFIG_VARIABLE, Given};
 use super::table::{ALL, LOG, STORE};
+use crate::output;
 use crate::problem::Problem;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
@@ -23,13 +24,7 @@ impl Typed {
         if let Some(store) = store {
             typed.insert(STORE.about.name, (STORE.about.flag, store));
         }
-        let level = match verbose {
-            0 => None,
-            1 => Some("info"),
-            2 => Some("debug"),
-            _ => Some("trace"),
-        };
-        if let Some(level) = level
+        if let Some(level) = output::level(verbose)
             && typed.insert(LOG.about.name, ("verbose", level.to_owned())).is_some()
         {
             return Err(Problem::Usage("--verbose and --log both say what is logged; give one of them".to_owned()));

@@ -1,11 +1,11 @@
 //! What the commands do and print when all is well.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use serde_json::json;
 
 #[test]
 fn work_is_submitted_shown_and_listed() {
-    let place = Place::new();
+    let place = Workdir::new();
     let args = ["train", "--input", r#"{"steps": [1, 2.50]}"#, "--lane", "gpu", "--priority", "7", "--tag", "run=9"];
     let id = place.submit(&[&args[..], &["--requires", "gpu", "--requires", "linux", "--key", "run-9"]].concat());
     let found = place.json(&["get", &id]);
@@ -33,7 +33,7 @@ fn work_is_submitted_shown_and_listed() {
 
 #[test]
 fn a_key_stands_for_one_execution() {
-    let place = Place::new();
+    let place = Workdir::new();
     let submit = |input: &str| place.run(&["submit", "bill", "--key", "order-17", "--input", input]);
     let (first, again) = (submit("1"), submit("1"));
     let id = first.out.strip_prefix("submitted ").unwrap();
@@ -44,7 +44,7 @@ fn a_key_stands_for_one_execution() {
 
 #[test]
 fn input_comes_from_files_and_pipes_too() {
-    let place = Place::new();
+    let place = Workdir::new();
     std::fs::write(place.path("in.json"), " [1, 2] ").unwrap();
     let id = place.submit(&["sum", "--input", "@in.json"]);
     assert_eq!(place.json(&["get", &id])["input"], json!([1, 2]));
@@ -60,7 +60,7 @@ fn input_comes_from_files_and_pipes_too() {
 
 #[test]
 fn delays_and_times_are_kept() {
-    let place = Place::new();
+    let place = Workdir::new();
     let time = |text: &serde_json::Value| text.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     let found = place.json(&["get", &place.submit(&["remind", "--delay", "1h30m"])]);
     assert_eq!(found["state"], json!("delayed"));
@@ -71,7 +71,7 @@ fn delays_and_times_are_kept() {
 
 #[test]
 fn listings_filter_page_and_say_how_much_they_scanned() {
-    let place = Place::new();
+    let place = Workdir::new();
     let mut ids = Vec::new();
     for n in 0..6 {
         let lane = if n % 2 == 0 { "even" } else { "odd" };
@@ -116,16 +116,14 @@ fn listings_filter_page_and_say_how_much_they_scanned() {
 
 #[test]
 fn help_shows_examples_and_exit_codes() {
-    let place = Place::new();
+    let place = Workdir::new();
     let help = place.run(&["--help"]);
     assert_eq!((help.exit, help.err.as_str()), (0, ""));
-    for word in
-        ["demo", "submit", "get", "ls", "bench", "Exit codes:", "the store failed", "ONWARD_STORE", "sqlite:onward.db"]
-    {
+    for word in ["demo", "submit", "get", "ls", "Exit codes:", "the store failed", "ONWARD_STORE", "sqlite:onward.db"] {
         assert!(help.out.contains(word), "{word}: {}", help.out);
     }
     assert!(!help.out.contains("churn") && !help.out.contains('\x1b'), "{}", help.out);
-    for command in ["demo", "submit", "get", "ls", "bench"] {
+    for command in ["demo", "submit", "get", "ls"] {
         let help = place.run(&[command, "--help"]);
         assert!(help.exit == 0 && help.out.contains("Example"), "{command}: {}", help.out);
     }
@@ -137,7 +135,7 @@ fn help_shows_examples_and_exit_codes() {
 
 #[test]
 fn the_options_of_the_program_can_stand_anywhere() {
-    let place = Place::new();
+    let place = Workdir::new();
     let store = format!("sqlite:{}", place.path("other.db").display());
     let ran = place.run(&["submit", "x", "--json", "--store", &store]);
     assert!(ran.out.starts_with('{'), "{}", ran.out);
@@ -148,7 +146,7 @@ fn the_options_of_the_program_can_stand_anywhere() {
 
 #[test]
 fn json_is_shown_exactly_as_it_was_given() {
-    let place = Place::new();
+    let place = Workdir::new();
     let input = r#"{"n":123456789012345678901234567890,"b":2.50,"a":1,"a":2}"#;
     let id = place.submit(&["echo", "--input", input]);
     for args in [&["--json", "get", &id][..], &["get", &id][..]] {
@@ -159,7 +157,7 @@ fn json_is_shown_exactly_as_it_was_given() {
 
 #[test]
 fn an_answer_that_cannot_be_written_is_an_error() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.submit(&["echo"]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let ran = place.command(&["ls"]).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();

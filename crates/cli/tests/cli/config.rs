@@ -1,11 +1,11 @@
 //! The settings of a server: what `config check` shows and refuses, and that a server obeys them.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-impl Place {
+impl Workdir {
     fn file(&self, text: &str) {
         std::fs::write(self.path("onward.toml"), text).unwrap();
     }
@@ -15,7 +15,7 @@ const CHECK: &[&str] = &["config", "check", "--config", "onward.toml"];
 
 #[test]
 fn a_check_shows_each_setting_and_where_it_came_from() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.file("store = 'sqlite:other.db'\nbind = '127.0.0.1:9000'\nconnections = 20\nbatch_bytes = '2 MiB'\n");
     let mut command = place.command(&[CHECK, &["--connections", "30", "-v"]].concat());
     let ran = command.env("ONWARD_GRACE", "5s").env_remove("ONWARD_STORE").output().unwrap();
@@ -46,7 +46,7 @@ fn a_check_shows_each_setting_and_where_it_came_from() {
 
 #[test]
 fn a_check_shows_no_password() {
-    let place = Place::new();
+    let place = Workdir::new();
     for form in [&[][..], &["--json"]] {
         let store = ["--store", "postgres://ada:secret@db.example.com/onward", "config", "check"];
         let ran = place.run(&[form, &store].concat());
@@ -57,7 +57,7 @@ fn a_check_shows_no_password() {
 
 #[test]
 fn a_check_refuses_what_a_server_refuses_in_the_same_words() {
-    let place = Place::new();
+    let place = Workdir::new();
     for (text, code, sentence) in [
         ("connections = 0", "invalid_setting", "onward.toml, line 1, connections: 0 is not a whole number from 1 to"),
         ("\nconection = 1", "unknown_setting", "onward.toml, line 2: there is no setting \"conection\"; did you mean"),
@@ -81,7 +81,7 @@ fn a_check_refuses_what_a_server_refuses_in_the_same_words() {
 
 #[test]
 fn the_example_is_a_file_that_changes_nothing() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.file(&place.run(&["config", "example"]).out);
     let found = place.json(CHECK);
     let settings = found["settings"].as_object().unwrap();
@@ -91,7 +91,7 @@ fn the_example_is_a_file_that_changes_nothing() {
 
 #[test]
 fn a_server_obeys_the_file_and_what_is_typed_counts_more() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.file("body_bytes = '1 KiB'\n");
     let submit = "head -c 2000 /dev/zero | tr '\\0' x > text\n\
         curl -s -o answer -w '%{http_code}' -X POST $URL/v1/executions -H 'content-type: application/json' \
@@ -104,7 +104,7 @@ fn a_server_obeys_the_file_and_what_is_typed_counts_more() {
 
 #[test]
 fn a_server_logs_objects_when_the_file_says_so() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.file("bind = '127.0.0.1:0'\nlog = 'info'\nlog_format = 'json'\n");
     let mut server = place.command(&["serve", "--config", "onward.toml"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut ready = String::new();

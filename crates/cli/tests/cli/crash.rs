@@ -1,6 +1,6 @@
 //! Processes are killed under load, again and again: whatever was acknowledged is there, and everything ends once.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ROUNDS: usize = 50;
@@ -32,7 +32,7 @@ impl Acknowledged {
 
 #[test]
 fn fifty_kills_under_load_lose_nothing_and_end_nothing_twice() {
-    let place = Place::new();
+    let place = Workdir::new();
     let mut acknowledged = Acknowledged::default();
     let mut chance = 0x2545_f491_4f6c_dd1d_u64;
     for round in 0..ROUNDS {
@@ -57,7 +57,7 @@ fn fifty_kills_under_load_lose_nothing_and_end_nothing_twice() {
 }
 
 /// Runs what is left and checks everything; answers how often each execution ended.
-pub(crate) fn finish(place: &Place, acknowledged: &mut Acknowledged) -> BTreeMap<String, u64> {
+pub(crate) fn finish(place: &Workdir, acknowledged: &mut Acknowledged) -> BTreeMap<String, u64> {
     // Whatever killed processes held comes back when its lease has run out.
     for round in 0.. {
         let left = count(place, "state != 'completed'");
@@ -76,13 +76,13 @@ pub(crate) fn finish(place: &Place, acknowledged: &mut Acknowledged) -> BTreeMap
     ends
 }
 
-pub(crate) fn count(place: &Place, condition: &str) -> i64 {
+pub(crate) fn count(place: &Workdir, condition: &str) -> i64 {
     let shell = rusqlite::Connection::open(place.db()).unwrap();
     shell.query_row(&format!("SELECT count(*) FROM executions WHERE {condition}"), [], |row| row.get(0)).unwrap()
 }
 
 /// Compares the file with what was acknowledged; answers how often each execution ended.
-fn check(place: &Place, acknowledged: &Acknowledged) -> BTreeMap<String, u64> {
+fn check(place: &Workdir, acknowledged: &Acknowledged) -> BTreeMap<String, u64> {
     let shell = rusqlite::Connection::open(place.db()).unwrap();
     let sound: String = shell.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(sound, "ok");

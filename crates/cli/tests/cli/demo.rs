@@ -1,13 +1,13 @@
 //! The demonstration holds what it shows.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use onward_servers::postgres::Postgres;
 use onward_servers::valkey::{Kind, Server};
 use serde_json::Value;
 
 #[test]
 fn the_demo_shows_and_checks_every_scene() {
-    let place = Place::new();
+    let place = Workdir::new();
     let ran = place.run(&["demo"]);
     assert_eq!((ran.exit, ran.err.as_str()), (0, ""), "{}", ran.out);
     for scene in ["1. Plain work", "2. A failure", "3. Work for later", "4. A worker process is killed", "5. The books"]
@@ -21,7 +21,7 @@ fn the_demo_shows_and_checks_every_scene() {
 
 #[test]
 fn programs_get_the_checks_as_json() {
-    let ran = Place::new().run(&["demo", "--json"]);
+    let ran = Workdir::new().run(&["demo", "--json"]);
     let summary: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((summary["held"].as_u64(), summary["broken"].as_u64()), (Some(13), Some(0)), "{summary}");
     assert_eq!(summary["checks"].as_array().unwrap().len(), 13);
@@ -46,7 +46,7 @@ fn the_demo_holds_on_valkey() {
 
 /// The scenes with a killed process among others, on a server.
 fn held_on(url: &str) {
-    let ran = Place::new().run(&["--json", "demo", "--store", url]);
+    let ran = Workdir::new().run(&["--json", "demo", "--store", url]);
     let summary: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
     assert_eq!((summary["held"].as_u64(), summary["broken"].as_u64()), (Some(13), Some(0)), "{summary}");
 }

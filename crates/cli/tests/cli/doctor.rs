@@ -1,11 +1,11 @@
 //! The doctor at the command line: damage made by hand in the tables is told, repaired, and told no more.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use serde_json::json;
 
 /// A store in which something is in every index, whose programs have all ended.
-fn furnished() -> Place {
-    let place = Place::new();
+fn furnished() -> Workdir {
+    let place = Workdir::new();
     place.submit(&["send", "--tag", "customer=42"]);
     place.submit(&["later", "--delay", "1h", "--unique", "only"]);
     let ended = place.submit(&["gone", "--lane", "mails"]);
@@ -15,7 +15,7 @@ fn furnished() -> Place {
     place
 }
 
-fn shell(place: &Place, statement: &str) -> usize {
+fn shell(place: &Workdir, statement: &str) -> usize {
     rusqlite::Connection::open(place.db()).unwrap().execute(statement, []).unwrap()
 }
 
@@ -88,7 +88,7 @@ fn a_restored_copy_is_announced() {
 
 #[test]
 fn watching_shows_changes_until_the_end() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["send"]);
     let watching = place.start(&["--json", "get", &id, "--watch=100ms"]);
     watching.says("{");

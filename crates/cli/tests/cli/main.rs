@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error panics")]
 
+#[cfg(feature = "bench")]
+mod bench;
 mod commands;
 mod config;
 mod crash;

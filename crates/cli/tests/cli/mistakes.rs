@@ -1,6 +1,6 @@
 //! Mistakes in what was typed: each has its code, its hint and its exit code, and changes nothing.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use serde_json::{Value, json};
 
 /// Arguments, code and exit code of what is refused before a store is opened.
@@ -49,11 +49,12 @@ const BEFORE: &[(&[&str], &str, i32)] = &[
     (&["config", "check", "--server", "http://localhost:1"], "usage", 2),
     (&["demo", "--store", "memory:"], "bench_store", 2),
     (&["--store", "memory:", "demo"], "bench_store", 2),
+    (&["demo", "--store", "postgres:"], "bench_store", 2),
 ];
 
 #[test]
 fn mistakes_are_found_before_anything_is_made() {
-    let place = Place::new();
+    let place = Workdir::new();
     for (args, code, exit) in BEFORE {
         place.run(args).refused(code, *exit);
         let made: Vec<_> = std::fs::read_dir(place.path("")).unwrap().collect();
@@ -63,7 +64,7 @@ fn mistakes_are_found_before_anything_is_made() {
 
 #[test]
 fn payloads_beyond_the_limits_are_refused() {
-    let place = Place::new();
+    let place = Workdir::new();
     let large = format!("\"{}\"", "x".repeat(512 * 1024));
     std::fs::write(place.path("large.json"), &large).unwrap();
     place.run(&["submit", "k", "--input", "@large.json"]).refused("payload_too_large", 2);
@@ -76,7 +77,7 @@ fn payloads_beyond_the_limits_are_refused() {
 
 #[test]
 fn what_the_rules_refuse_changes_nothing() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["k"]);
     let before = place.json(&["ls"]);
     for (args, code, exit) in [
@@ -99,7 +100,7 @@ fn what_the_rules_refuse_changes_nothing() {
 
 #[test]
 fn programs_get_errors_as_json() {
-    let place = Place::new();
+    let place = Workdir::new();
     for (args, code, exit) in [
         (&["--json", "get", "nonsense"][..], "invalid_id", 2),
         (&["--json", "submit", "k", "--what"], "usage", 2),

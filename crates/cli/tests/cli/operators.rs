@@ -1,11 +1,11 @@
 //! What operators do at the command line: look, cancel, steer, run again, remove, and change lanes.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use serde_json::json;
 
 #[test]
 fn work_is_explained_cancelled_replayed_and_purged() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["send", "--lane", "mails", "--requires", "smtp"]);
     let why = place.json(&["why", &id]);
     assert_eq!((&why["state"], &why["because"]["reason"]), (&json!("waiting"), &json!("waiting_for_worker")));
@@ -35,7 +35,7 @@ fn work_is_explained_cancelled_replayed_and_purged() {
 
 #[test]
 fn results_and_attempts_are_shown() {
-    let place = Place::new();
+    let place = Workdir::new();
     let worker = place.start(&["worker", "--name", "w"]);
     worker.says("ready");
     let id = place.submit(&["echo", "--input", r#"{"b": 2.50, "a": 1}"#]);
@@ -51,7 +51,7 @@ fn results_and_attempts_are_shown() {
 
 #[test]
 fn waiting_work_is_steered() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["report", "--delay", "1h", "--tag", "draft=yes"]);
     assert_eq!(place.json(&["why", &id])["because"]["chosen_by"], json!("submitted"));
     let text = place.run(&["reschedule", &id, "--at", "2033-05-18T03:33:20Z"]).out;
@@ -70,7 +70,7 @@ fn waiting_work_is_steered() {
 
 #[test]
 fn lanes_are_listed_paused_and_given_defaults() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["send", "--lane", "mails"]);
     assert_eq!(place.run(&["lane", "pause", "mails"]).out, "lane mails is paused: submissions wait\n");
     assert_eq!(place.json(&["why", &id])["because"], json!({ "reason": "lane_paused", "lane": "mails" }));
@@ -90,7 +90,7 @@ fn lanes_are_listed_paused_and_given_defaults() {
 
 #[test]
 fn keys_deadlines_and_policies_can_be_typed() {
-    let place = Place::new();
+    let place = Workdir::new();
     let args = ["sync", "--unique", "customer-7", "--deadline", "2h", "--retries", "0", "--attempt-timeout", "10m"];
     let id = place.submit(&args);
     let again = place.run(&[&["submit"], &args[..]].concat());
@@ -103,7 +103,7 @@ fn keys_deadlines_and_policies_can_be_typed() {
 
 #[test]
 fn events_are_shown_filtered_resumed_and_followed() {
-    let place = Place::new();
+    let place = Workdir::new();
     let id = place.submit(&["send"]);
     let follower = place.start(&["events", "--follow", "--endings"]);
     place.json(&["cancel", &id]);
@@ -121,7 +121,7 @@ fn events_are_shown_filtered_resumed_and_followed() {
 
 #[test]
 fn bulk_actions_count_first_and_then_act_on_all_that_match() {
-    let place = Place::new();
+    let place = Workdir::new();
     let ids: Vec<String> =
         (0..6).map(|n| place.submit(&["send", "--lane", if n < 4 { "mails" } else { "other" }])).collect();
     place.run(&["bulk", "cancel"]).refused("usage", 2);
@@ -139,7 +139,7 @@ fn bulk_actions_count_first_and_then_act_on_all_that_match() {
 
 #[test]
 fn shells_can_complete_commands() {
-    let place = Place::new();
+    let place = Workdir::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = place.run(&["completions", shell]);
         assert!(script.exit == 0 && script.out.contains("reschedule"), "{shell}");

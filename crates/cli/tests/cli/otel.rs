@@ -1,6 +1,6 @@
 //! Traces of a server's calls at a collector.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use crate::serving::signal;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -47,7 +47,7 @@ fn receive(stream: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
 
 #[test]
 fn otel_spans_of_calls_reach_a_collector() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (collector, told) = collector();
     let (server, url) = place.serve(&["--otlp-endpoint", &collector]);
     let submit = format!(
@@ -70,7 +70,7 @@ fn otel_spans_of_calls_reach_a_collector() {
 
 #[test]
 fn otel_without_a_collector_costs_no_call() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (server, url) = place.serve(&["--otlp-endpoint", "http://127.0.0.1:9", "--log", "off"]);
     assert!(place.shell(&url, "curl -fsS \"$URL/v1/counts\"").contains("total"));
     signal(&server, "-TERM");

@@ -1,6 +1,6 @@
 //! Several processes on one file: work submitted by one wakes a worker in another, and timers find a new owner.
 
-use crate::program::Place;
+use crate::program::Workdir;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -11,7 +11,7 @@ fn time(value: &Value) -> Timestamp {
 
 #[test]
 fn a_parked_worker_is_woken_by_a_submit_in_another_process() {
-    let place = Place::new();
+    let place = Workdir::new();
     let worker = place.start(&["worker", "--name", "parked"]);
     worker.says("ready");
     // A sweep finds the work as well, only later; so what counts are the rounds in which none happened.
@@ -37,7 +37,7 @@ fn a_parked_worker_is_woken_by_a_submit_in_another_process() {
 
 #[test]
 fn timers_and_lost_work_go_to_the_next_process() {
-    let place = Place::new();
+    let place = Workdir::new();
     let first = place.start(&["worker", "--name", "first", "--lease", "4s", "--lane", "a"]);
     first.says("owner");
     let second = place.start(&["worker", "--name", "second", "--lane", "b"]);

@@ -11,7 +11,7 @@ use std::time::Duration;
 const HANG: Duration = Duration::from_secs(120);
 
 /// A folder with a store of its own.
-pub(crate) struct Place {
+pub(crate) struct Workdir {
     folder: tempfile::TempDir,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-impl Place {
+impl Workdir {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }

@@ -2,14 +2,14 @@
 //! acknowledged is lost.
 
 use crate::crash::{Acknowledged, count, finish};
-use crate::program::{Place, Process};
+use crate::program::{Process, Workdir};
 use crate::serving::signal;
 
 const ROUNDS: usize = 16;
 /// Acknowledgements of each caller's process between two ends of the server.
 const ACKS: usize = 40;
 
-impl Place {
+impl Workdir {
     /// Starts a server where another one was.
     fn serve_again(&self, url: &str) -> Process {
         let server = self.start(&["serve", "--bind", url.trim_start_matches("http://"), "--json"]);
@@ -20,7 +20,7 @@ impl Place {
 
 #[test]
 fn a_server_that_is_killed_and_stopped_under_load_loses_nothing() {
-    let place = Place::new();
+    let place = Workdir::new();
     let mut acknowledged = Acknowledged::default();
     let (mut server, url) = place.serve(&[]);
     let callers = ["a", "b"].map(|_| place.start(&["--server", &url, "churn", "--callers", "8"]));

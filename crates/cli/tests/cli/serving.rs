@@ -1,12 +1,12 @@
 //! The server as a program: what the documentation shows, keys, signals, crashes, and workers in another language.
 
-use crate::program::{Place, Process};
+use crate::program::{Process, Workdir};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 const PYTHON: &str = "python3";
 
-impl Place {
+impl Workdir {
     /// Starts a server on a free port; answers it and its address.
     pub(crate) fn serve(&self, more: &[&str]) -> (Process, String) {
         let server = self.start(&[&["serve", "--bind", "127.0.0.1:0", "--json"], more].concat());
@@ -37,7 +37,7 @@ pub(crate) fn signal(server: &Process, signal: &str) {
 
 #[test]
 fn the_commands_of_the_documentation_do_what_it_says() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (_server, url) = place.serve(&[]);
     let page = std::fs::read_to_string(repository().join("docs/http.md")).unwrap();
     let blocks: Vec<&str> = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
@@ -48,7 +48,7 @@ fn the_commands_of_the_documentation_do_what_it_says() {
 
 #[test]
 fn a_server_with_keys_serves_their_holders_until_they_are_revoked() {
-    let place = Place::new();
+    let place = Workdir::new();
     let key = place.run(&["key", "create", "--name", "ada", "--role", "submit", "--expires", "1d"]).out;
     let (server, url) = place.serve(&["--require-keys"]);
     let submit = format!(
@@ -72,7 +72,7 @@ fn a_server_with_keys_serves_their_holders_until_they_are_revoked() {
 
 #[test]
 fn a_server_that_cannot_start_says_why() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.run(&["serve", "--bind", "0.0.0.0:0"]).refused("keys_required", 2);
     let (_server, url) = place.serve(&[]);
     let taken = url.trim_start_matches("http://").to_owned();
@@ -106,7 +106,7 @@ impl Drop for Foreign {
 
 #[test]
 fn a_worker_in_python_outlives_a_killed_server() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (server, url) = place.serve(&[]);
     let _worker = Foreign::start(PYTHON, "worker.py", &url);
     let submit = "curl -fsS -X POST \"$URL/v1/executions?wait=30s\" -H 'content-type: application/json' -d";
@@ -124,7 +124,7 @@ fn a_worker_in_python_outlives_a_killed_server() {
 
 #[test]
 fn a_worker_with_curl_does_its_work_and_refuses_the_rest() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (_server, url) = place.serve(&[]);
     let _worker = Foreign::start("sh", "worker.sh", &url);
     let submit = "curl -fsS -X POST \"$URL/v1/executions?wait=30s\" -H 'content-type: application/json' -d";
@@ -137,7 +137,7 @@ fn a_worker_with_curl_does_its_work_and_refuses_the_rest() {
 
 #[test]
 fn commands_are_the_same_through_a_server() {
-    let place = Place::new();
+    let place = Workdir::new();
     let (_server, url) = place.serve(&[]);
     let there = |args: &[&str]| place.run(&[&["--server", &url], args].concat());
     let said = there(&["submit", "bill", "--lane", "money", "--tag", "customer=42", "--input", "[1]"]).out;

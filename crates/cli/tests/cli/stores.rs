@@ -1,6 +1,6 @@
 //! Files that are no store of ours, or may not be written: refused by name, and left as they are.
 
-use crate::program::{Place, Ran, bytes};
+use crate::program::{Ran, Workdir, bytes};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ const EACH: [&[&str]; 3] = [&["submit", "k"], &["ls"], &["get", "x-0192f0c8-0000
 
 #[test]
 fn a_newer_store_is_refused() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.submit(&["k"]);
     let shell = rusqlite::Connection::open(place.db()).unwrap();
     shell.execute_batch("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
@@ -20,7 +20,7 @@ fn a_newer_store_is_refused() {
 
 #[test]
 fn another_programs_database_is_refused() {
-    let place = Place::new();
+    let place = Workdir::new();
     let shell = rusqlite::Connection::open(place.db()).unwrap();
     shell.execute_batch("CREATE TABLE notes(text); INSERT INTO notes VALUES ('mine')").unwrap();
     drop(shell);
@@ -29,12 +29,12 @@ fn another_programs_database_is_refused() {
 
 #[test]
 fn a_file_that_is_no_database_is_refused() {
-    let place = Place::new();
+    let place = Workdir::new();
     std::fs::write(place.db(), "Dear diary, today I wrote a text file. ".repeat(50)).unwrap();
     refused_unchanged(&place, "store_foreign");
 }
 
-fn refused_unchanged(place: &Place, code: &str) {
+fn refused_unchanged(place: &Workdir, code: &str) {
     let before = bytes(&place.db());
     for args in EACH {
         place.run(args).refused(code, 5);
@@ -44,7 +44,7 @@ fn refused_unchanged(place: &Place, code: &str) {
 
 #[test]
 fn a_store_that_may_only_be_read_is_refused() {
-    let place = Place::new();
+    let place = Workdir::new();
     place.submit(&["k"]);
     let mode = |path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     // The superuser may write everywhere, so the program is run by somebody else, from a place where that one may.
