@@ -1,7 +1,7 @@
 # `make` lists what can be asked for. Everything works in a fresh clone; only cargo is needed beforehand.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo deps test check bench chaos upgrade fuzz sim sim-mutants soak bars
+.PHONY: help demo deps test quick check bench chaos upgrade fuzz sim sim-mutants soak bars
 
 CARGO ?= cargo
 SEEDS ?= 2000
@@ -15,10 +15,10 @@ STORES ?= sqlite postgres valkey cluster
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-# Building first shows progress; the second call then starts without cargo's own lines.
+# The demo needs the embedded store alone. Building first shows progress; the second call then starts without cargo's own lines.
 demo: ## Show durable work surviving a crash, in a minute
-	@$(CARGO) build -p onward-cli
-	@$(CARGO) run -q -p onward-cli -- demo
+	@$(CARGO) build -p onward-cli --no-default-features
+	@$(CARGO) run -q -p onward-cli --no-default-features -- demo
 
 deps: ## Install the Debian packages that the tests need, if any is missing
 	@sh scripts/deps.sh
@@ -26,14 +26,17 @@ deps: ## Install the Debian packages that the tests need, if any is missing
 test: deps ## Run all that must hold: format, lints, tests, simulation, mutants
 	@SEEDS=$(SEEDS) FRESH_SEEDS=$(FRESH_SEEDS) MUTANT_SEEDS=$(MUTANT_SEEDS) CARGO='$(CARGO)' bash scripts/test.sh
 
+quick: ## Run format, lints, all tests that need no server, and 200 seeds; for the daily loop
+	@QUICK=1 SEEDS=200 FRESH_SEEDS=0 CARGO='$(CARGO)' bash scripts/test.sh
+
 check: ## Check format, lints and the repository's own rules, without running tests
 	@$(CARGO) fmt --all --check
-	@$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	@$(CARGO) run -q -p xtask -- tidy
 
 bench: ## Measure the life of an execution with 64 callers
-	@$(CARGO) build --release -p onward-cli
-	@$(CARGO) run --release -q -p onward-cli -- bench lifecycle --callers 64
+	@$(CARGO) build --release -p onward-cli --features bench
+	@$(CARGO) run --release -q -p onward-cli --features bench -- bench lifecycle --callers 64
 
 sim: ## Run the engine in a broken world: SEEDS=2000, every seed that ever failed, and FRESH_SEEDS=500 of the commit
 	@$(CARGO) build -p onward-sim
@@ -60,5 +63,5 @@ upgrade: deps ## Let this build and an earlier one share a store under load, the
 	@CARGO='$(CARGO)' bash scripts/upgrade.sh
 
 bars: ## Measure every scenario on STORES="sqlite postgres valkey cluster" and compare it with its bar
-	@$(CARGO) build --release -p onward-cli
+	@$(CARGO) build --release -p onward-cli --features bench
 	@CARGO='$(CARGO)' bash scripts/bars.sh $(STORES)

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Runs all that must hold before a change is merged, goes on after a failure, and ends with `N passed, M failed`.
+# Runs everything that must hold before a change is merged, goes on after a failure, and ends with `N passed, M failed`.
 #
-# SEEDS, FRESH_SEEDS and MUTANT_SEEDS set how long the simulation runs; fresh seeds follow from the commit. The repository's own rules (xtask tidy) are one of the tests.
+# SEEDS, FRESH_SEEDS and MUTANT_SEEDS set how long the simulation runs; fresh seeds follow from the commit. With QUICK=1 only
+# tests that need no server run, and no step that needs other tools. The repository's own rules (xtask tidy) are one of the tests.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
+quick=${QUICK:-}
 seeds=${SEEDS:-2000}
 fresh_seeds=${FRESH_SEEDS:-500}
 mutant_seeds=${MUTANT_SEEDS:-500}
 commit=$(git rev-parse HEAD 2>/dev/null || echo 'no commit')
+programs=${CARGO_TARGET_DIR:-target}/debug
 started=$SECONDS
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -17,59 +20,53 @@ trap 'rm -rf "$logs"' EXIT
 steps='' # one line for each step: its name and how it ended
 steps_failed=0
 
+# finished NAME STATUS SECONDS: remembers how a step ended.
+finished() {
+    local result='ok'
+    if [ "$2" -ne 0 ]; then
+        result="FAILED ($2)"
+        steps_failed=$((steps_failed + 1))
+    fi
+    steps+=$(printf '%-12s %-12s %4d s' "$1" "$result" "$3")$'\n'
+}
+
 # step NAME COMMAND...: runs the command, shows its output, keeps it in a log, and remembers how it ended.
 step() {
-    local name=$1 from=$SECONDS result='ok'
+    local name=$1 from=$SECONDS
     shift
     printf '\n==> %s: %s\n' "$name" "$*"
     "$@" 2>&1 | tee "$logs/$name"
     local status=${PIPESTATUS[0]}
-    if [ "$status" -ne 0 ]; then
-        result="FAILED ($status)"
-        steps_failed=$((steps_failed + 1))
-    fi
-    steps+=$(printf '%-12s %-12s %4d s' "$name" "$result" $((SECONDS - from)))$'\n'
+    finished "$name" "$status" $((SECONDS - from))
     return "$status"
 }
 
-# tests_counted WORD: the sum of the numbers before the word in cargo's `test result:` lines.
-tests_counted() {
-    awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i == word ";") sum += $(i - 1) } END { print sum + 0 }' \
-        "$logs/tests"
+# counted WORD: the number before the word in the line in which the suite sums up.
+counted() {
+    sed -n "s/^tests: .*\b\([0-9][0-9]*\) $1\b.*/\1/p" "$logs/tests" | tail -n 1 | grep . || echo 0
 }
 
-# simulated WORD: the number that belongs to the word in the last summary line of the simulation, as in
-# `2000 seeds, 31 faults` or `seeds=2000 faults=31`; `0` when there is none.
+# simulated WORD: the number before the word in the last line in which the simulation sums up.
 simulated() {
-    awk -v word="$1" '
-        /seeds/ && /operations/ && /faults/ { line = $0 }
-        END {
-            while (match(line, /[0-9][,_][0-9]/)) line = substr(line, 1, RSTART) substr(line, RSTART + 2)
-            gsub(/[^A-Za-z0-9]+/, " ", line)
-            count = split(line, words, " ")
-            for (i = 1; i <= count && !first; i++) if (words[i] ~ /^(seeds|commands|operations|faults)$/) first = i
-            offset = (first > 1 && words[first - 1] ~ /^[0-9]+$/) ? -1 : 1
-            for (i = 1; i <= count; i++) if (words[i] == word) found = words[i + offset]
-            print found + 0
-        }' "$logs/simulation"
+    sed -n "s/^\(.*[^0-9]\)\{0,1\}\([0-9][0-9]*\) $1,.*/\2/p" "$logs/simulation" | tail -n 1 | grep . || echo 0
 }
 
 step format "$cargo" fmt --all --check
 # A lock file that does not fit is a failure: what was tested must be what is built elsewhere.
-step clippy "$cargo" clippy --locked --workspace --all-targets -- -D warnings
-step tests "$cargo" test --locked --workspace --no-fail-fast
+step clippy "$cargo" clippy --locked --workspace --all-targets --all-features -- -D warnings
+step tests "$cargo" run --locked -q -p xtask -- suite ${quick:+--serverless}
 tests_status=$?
-# Chosen together with the tests, as below, so that hardly anything is built again.
-programs=${CARGO_TARGET_DIR:-target}/debug
-step programs "$cargo" build --locked --workspace --bins --tests
 step simulation "$programs/onward-sim" --kept --seeds "$seeds" --fresh "$fresh_seeds" --commit "$commit"
 simulation_status=$?
-step mutants "$programs/onward-sim" --mutants --seeds "$mutant_seeds"
-ONWARD=$programs/onward step schemathesis bash scripts/schemathesis.sh
-step otel "$cargo" test --locked --workspace --features onward-cli/otel --test cli otel
+if [ -z "$quick" ]; then
+    step mutants "$programs/onward-sim" --mutants --seeds "$mutant_seeds"
+    ONWARD=$programs/onward step schemathesis bash scripts/schemathesis.sh
+    # What `make demo` builds: without servers, HTTP and encryption.
+    step lean "$cargo" check --locked -p onward-cli --no-default-features
+fi
 
-passed=$(tests_counted passed)
-failed=$(tests_counted failed)
+passed=$(counted passed)
+failed=$(counted failed)
 operations=$(simulated operations)
 total_failed=$((failed + steps_failed))
 # Failed tests are counted one by one instead of as a step, unless there is none because the build failed.
@@ -78,6 +75,7 @@ if [ "$tests_status" -ne 0 ] && [ "$failed" -gt 0 ]; then
 fi
 
 printf '\n==> summary\n%s' "$steps"
+sed -n '/^slowest tests:/,/^$/p' "$logs/tests"
 # A run that did nothing proves nothing.
 if [ "$simulation_status" -eq 0 ] && [ "$operations" -eq 0 ]; then
     echo 'simulation   FAILED: it reported no operations'

@@ -5,7 +5,9 @@
 mod cargo;
 mod checks;
 mod finding;
+pub mod lines;
 mod rust;
+pub mod suite;
 mod tree;
 mod words;
 

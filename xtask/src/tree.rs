@@ -47,8 +47,13 @@ impl Tree {
             }
         }
         tree.files.sort_by(|a, b| a.path.cmp(&b.path));
-        mark_test_modules(&mut tree.files);
-        Ok(tree)
+        Ok(Self::new(tree.root, tree.files))
+    }
+
+    /// A tree of these files.
+    pub(crate) fn new(root: PathBuf, mut files: Vec<File>) -> Self {
+        mark_test_modules(&mut files);
+        Self { root, files }
     }
 
     /// The Rust files with their scanned source.
@@ -64,9 +69,7 @@ impl Tree {
     /// A tree made of samples.
     #[cfg(test)]
     pub(crate) fn of(samples: &[(&str, &str)]) -> Self {
-        let mut files: Vec<_> = samples.iter().map(|(path, text)| File::new(*path, *text)).collect();
-        mark_test_modules(&mut files);
-        Self { root: PathBuf::new(), files }
+        Self::new(PathBuf::new(), samples.iter().map(|(path, text)| File::new(*path, *text)).collect())
     }
 }
 

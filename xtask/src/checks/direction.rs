@@ -16,9 +16,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("onward", &["onward-core", "onward-engine", "onward-fuzz", "onward-server", "onward-servers", "onward-store"]),
     ("onward-server", &["onward", "onward-core", "onward-engine", "onward-fuzz", "onward-servers", "onward-store"]),
     ("onward-sim", &["onward", "onward-core", "onward-engine", "onward-store"]),
+    ("onward-scratch", &["onward"]),
+    ("onward-bench", &["onward", "onward-core", "onward-engine", "onward-scratch", "onward-servers", "onward-store"]),
     (
         "onward-cli",
-        &["onward", "onward-core", "onward-engine", "onward-fuzz", "onward-server", "onward-servers", "onward-store"],
+        &["onward", "onward-bench", "onward-core", "onward-fuzz", "onward-scratch", "onward-server", "onward-servers"],
     ),
     // It judges what the others did, so it shares nothing with them.
     ("onward-checker", &[]),
