@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   tidy                                check the repository's own rules
-  suite [--serverless] [--jobs N]     run the tests, N programs at a time (2), and name the slowest
+  suite [--serverless] [--jobs N]     run the tests, N programs at a time (3), and name the slowest
   lines [COMMIT]                      count lines of code by crate, now and at COMMIT (HEAD~1)";
 
 fn main() -> ExitCode {
@@ -25,7 +25,7 @@ fn usage() -> ExitCode {
 }
 
 fn suite_options(mut args: &[&str]) -> Option<xtask::suite::Options> {
-    let mut options = xtask::suite::Options { serverless: false, jobs: 2 };
+    let mut options = xtask::suite::Options { serverless: false, jobs: 3 };
     loop {
         args = match args {
             [] => return Some(options),

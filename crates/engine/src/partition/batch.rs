@@ -31,7 +31,7 @@ pub(crate) struct Flight {
     pub(crate) paused: BTreeSet<(Namespace, Lane)>,
     /// How often lanes had changed when this was applied; see `Board::lane_news`.
     pub(crate) lane_news: u64,
-    /// Store time from which on the batch can no longer be written.
+    /// Store time from which on the batch cannot be written any more.
     pub(crate) until: Millis,
 }
 
