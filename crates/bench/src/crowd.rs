@@ -4,12 +4,11 @@ use super::measure::{Stopwatch, percentile, sorted};
 use super::report::Report;
 use super::served::Served;
 use super::work::{self, PATIENCE};
-use super::{Error, Site, Size, progress};
+use super::{Error, Site, Size, progress, remote};
 use futures_util::future::join;
-use onward::call::{Ask, Reports};
-use onward_core::{Claimed, CommandId, Lane, Span, Submitted};
+use onward::call::Ask;
+use onward_core::{Claimed, Lane, Span, Submitted};
 use onward_engine::clock::{Clock, SystemClock};
-use onward_engine::{End, LeaseReport};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -90,13 +89,7 @@ async fn hand_over(served: &Served, lane: &Lane) -> Result<f64, Error> {
     let claim = async { (parked.await, watch.millis()) };
     let ((claimed, took), submitted) = join(claim, client.ask::<Submitted>(Ask::Submit(Box::new(new)))).await;
     submitted?;
-    let fence = work::one(claimed?)?.fence;
-    let command = CommandId(client.chance().id());
-    let report = LeaseReport { command, fence, end: End::Complete(work::result()) };
-    let ended: Reports = client.ask(Ask::Report { reports: vec![report], claim: None }).await?;
-    for reported in ended.reported {
-        reported?;
-    }
+    remote::complete(client, vec![work::one(claimed?)?]).await?;
     Ok(took)
 }
 

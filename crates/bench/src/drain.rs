@@ -8,7 +8,7 @@ use super::site::Fresh;
 use super::{Error, Site, Size, progress, raw, work};
 use async_trait::async_trait;
 use onward::{Client, ClientOptions, Failed, Worker};
-use onward_core::{Lane, Namespace, Span, limits};
+use onward_core::{Namespace, Span};
 use onward_engine::Engine;
 use onward_engine::clock::{Clock, SystemClock};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let warm_up = size.callers * WARM_UP;
     progress("drain, preparing");
     let captured = Arc::new(capture::lifecycles(warm_up + size.backlog * TURNS, &work::name(LANE)).await?);
-    let (mut rounds, mut processor) = (Rounds::default(), Rounds::default());
+    let mut rounds = Rounds::default();
     let count = size.rounds.min(ROUNDS_MAX);
     for round in 1..=count {
         progress(&format!("drain, round {round} of {count}"));
@@ -46,15 +46,14 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         }
         let sums = take_turns(&mut sides, TURNS, size.backlog).await?;
         sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
-        rounds.add(sums.iter().map(Tally::rate).collect());
-        processor.add(sums.iter().map(Tally::processor_each).collect());
+        rounds.add(sums);
         end_all(sides).await?;
     }
     report.figure("backlog", size.backlog as f64, "executions");
     report.figure("in flight", size.callers as f64, "");
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(name, &rounds.side(side), "executions/s");
-        report.spread(&format!("{name}, processor"), &processor.side(side), "µs/execution");
+        report.spread(name, &rounds.side(side, Tally::rate), "executions/s");
+        report.spread(&format!("{name}, processor"), &rounds.side(side, Tally::processor_each), "µs/execution");
     }
     report.spread("worker / raw", &rounds.ratios(WORKER, RAW), "");
     Ok(report)
@@ -79,14 +78,7 @@ impl WorkerSide {
 
     /// Puts work into the lane while nobody takes any.
     async fn fill(&self, amount: usize) -> Result<(), Error> {
-        let lane: Lane = work::name(LANE);
-        for from in (0..amount).step_by(limits::CALL_ITEMS_MAX) {
-            let count = limits::CALL_ITEMS_MAX.min(amount - from);
-            for answer in self.engine.submit_many(vec![work::execution(&lane); count]).await? {
-                answer?;
-            }
-        }
-        Ok(())
+        work::submit_all(&self.engine, &vec![work::execution(&work::name(LANE)); amount]).await
     }
 
     async fn completed(&self) -> Result<usize, Error> {

@@ -84,12 +84,11 @@ async fn first_answer(child: &mut Child) -> Result<f64, Error> {
     tally.failure.map_or(Ok(took), |why| Err(Error::Broken(format!("the first lifecycle failed: {why}"))))
 }
 
-/// The figures of both stores, round by round.
+/// What was done on both stores, round by round.
 #[derive(Default)]
 struct Found {
-    rates: Rounds,
-    served: Rounds,
-    backlog: Rounds,
+    lifecycles: Rounds,
+    claims: Rounds,
 }
 
 impl Found {
@@ -101,8 +100,8 @@ impl Found {
         claims: usize,
         report: &mut Report,
     ) -> Result<(), Error> {
-        let mut sums = [Tally::default(), Tally::default()];
-        let mut claimed = [Tally::default(), Tally::default()];
+        let mut sums = vec![Tally::default(); children.len()];
+        let mut claimed = sums.clone();
         for turn in 0..size.turns {
             for step in 0..children.len() {
                 let at = (turn + step) % children.len();
@@ -118,25 +117,25 @@ impl Found {
                 claimed[at].add(children[at].tally(&ask).await?);
             }
         }
-        let p99 = |tally: &Tally| percentile(&sorted(&tally.claims), 0.99);
-        self.rates.add(sums.iter().map(Tally::rate).collect());
-        self.served.add(sums.iter().map(p99).collect());
-        self.backlog.add(claimed.iter().map(p99).collect());
         for tallies in [&sums, &claimed] {
             tallies.iter().zip(NAMES).for_each(|(tally, name)| report.count(name, tally));
         }
+        self.lifecycles.add(sums);
+        self.claims.add(claimed);
         Ok(())
     }
 
     fn judge(&self, report: &mut Report) {
-        report.spread("grown", &self.rates.side(GROWN), "lifecycles/s");
-        report.spread("empty", &self.rates.side(EMPTY), "lifecycles/s");
-        let ratio = report.spread("grown / empty", &self.rates.ratios(GROWN, EMPTY), "");
+        report.spread("grown", &self.lifecycles.side(GROWN, Tally::rate), "lifecycles/s");
+        report.spread("empty", &self.lifecycles.side(EMPTY, Tally::rate), "lifecycles/s");
+        let ratio = report.spread("grown / empty", &self.lifecycles.ratios(GROWN, EMPTY), "");
         report.at_least("grown / empty", ratio, 0.8, "");
-        for (what, rounds) in [("claim p99 under load", &self.served), ("claim p99 beside waiting work", &self.backlog)]
+        let p99 = |tally: &Tally| percentile(&sorted(&tally.claims), 0.99);
+        for (what, rounds) in
+            [("claim p99 under load", &self.lifecycles), ("claim p99 beside waiting work", &self.claims)]
         {
-            let grown = report.spread(&format!("{what}, grown"), &rounds.side(GROWN), "ms");
-            let empty = report.spread(&format!("{what}, empty"), &rounds.side(EMPTY), "ms");
+            let grown = report.spread(&format!("{what}, grown"), &rounds.side(GROWN, p99), "ms");
+            let empty = report.spread(&format!("{what}, empty"), &rounds.side(EMPTY, p99), "ms");
             report.at_most(&format!("{what} to 1.5 × empty + 1 ms"), grown, 1.5 * empty + 1.0, "ms");
         }
     }

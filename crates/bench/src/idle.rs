@@ -4,7 +4,7 @@ use super::measure::{Stopwatch, Tally};
 use super::report::Report;
 use super::work::{self, PATIENCE};
 use super::{Error, Site, Size, progress, system};
-use onward_core::{Lane, Span, When, limits};
+use onward_core::{Lane, Span, When};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, NewExecution, Options};
 
@@ -69,11 +69,7 @@ async fn prepare(engine: &Engine, lanes: &[Lane], size: &Size) -> Result<(), Err
     let delayed: Vec<_> = (0..size.idle_delayed)
         .map(|n| NewExecution { when: When::After(AHEAD), ..work::execution(&lanes[n % LANES]) })
         .collect();
-    for chunk in delayed.chunks(limits::CALL_ITEMS_MAX) {
-        for answer in engine.submit_many(chunk.to_vec()).await? {
-            answer?;
-        }
-    }
+    work::submit_all(engine, &delayed).await?;
     for lane in lanes {
         engine.submit(work::execution(lane)).await?;
         let claimed = work::one(engine.claim(&work::patient(lane), PATIENCE).await?)?;

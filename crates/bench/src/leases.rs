@@ -8,7 +8,7 @@ use super::side::{Rounds, Side, end_all, take_turns};
 use super::work::{self, PATIENCE};
 use super::{Error, Site, Size, progress};
 use async_trait::async_trait;
-use onward_core::{Fence, Lane, Span, limits};
+use onward_core::{Fence, Lane, Span};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_engine::{Engine, Wants};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         seconds += sums[HOLDING].seconds;
         report.count("the engine without leases", &sums[FREE]);
         report.count("the engine beside held leases", &sums[HOLDING]);
-        rounds.add(sums.iter().map(Tally::rate).collect());
+        rounds.add(sums);
     }
     let renewals = holders.renewed.load(Ordering::Relaxed) as f64 / seconds;
     holders.renew_all(&engine).await;
@@ -48,8 +48,8 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     report.figure("callers", size.callers as f64, "");
     report.figure("held leases", size.held as f64, "");
     report.figure("renewals", renewals, "/s");
-    report.spread("without leases", &rounds.side(FREE), "lifecycles/s");
-    report.spread("beside held leases", &rounds.side(HOLDING), "lifecycles/s");
+    report.spread("without leases", &rounds.side(FREE, Tally::rate), "lifecycles/s");
+    report.spread("beside held leases", &rounds.side(HOLDING, Tally::rate), "lifecycles/s");
     let ratio = report.spread("beside / without", &rounds.ratios(HOLDING, FREE), "");
     report.at_most("cost of held leases", 100.0 * (1.0 - ratio).max(0.0), 15.0, "%");
     report.at_most("leases that expired", lost as f64, 0.0, "");
@@ -74,13 +74,7 @@ impl Holders {
         let lease = Span(size.held_lease.0 * 3 / 2);
         let each = size.held / size.holders;
         let mut workers = Vec::new();
-        for chunk in 0..size.held.div_ceil(limits::CALL_ITEMS_MAX) {
-            let left = size.held - chunk * limits::CALL_ITEMS_MAX;
-            let many = (0..left.min(limits::CALL_ITEMS_MAX)).map(|_| work::execution(&lane)).collect();
-            for answer in engine.submit_many(many).await? {
-                answer?;
-            }
-        }
+        work::submit_all(engine, &vec![work::execution(&lane); size.held]).await?;
         for _ in 0..size.holders {
             let mut fences = Vec::new();
             while fences.len() < each {

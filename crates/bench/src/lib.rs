@@ -175,26 +175,9 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
 }
 
 impl Scenario {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Lifecycle => "lifecycle",
-            Self::Submit => "submit",
-            Self::Latency => "latency",
-            Self::Drain => "drain",
-            Self::Timers => "timers",
-            Self::Recovery => "recovery",
-            Self::Processes => "processes",
-            Self::Remote => "remote",
-            Self::Crowd => "crowd",
-            Self::Leases => "leases",
-            Self::Growth => "growth",
-            Self::Retention => "retention",
-            Self::Bytes => "bytes",
-            Self::Costs => "costs",
-            Self::Idle => "idle",
-            Self::All => "all",
-            Self::Child => "child",
-        }
+    /// Its name on the command line.
+    fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 

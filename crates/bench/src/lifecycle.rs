@@ -26,8 +26,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let amount = amount(site, size, &lane).await?;
     let warm_up = size.callers * WARM_UP;
     let captured = Arc::new(capture::lifecycles(warm_up + amount * size.turns, &lane).await?);
-    let (mut rounds, mut groups) = (Rounds::default(), Rounds::default());
-    let (mut processor, mut rows) = (Rounds::default(), Rounds::default());
+    let mut rounds = Rounds::default();
     for round in 1..=size.rounds {
         progress(&format!("lifecycle, round {round} of {}", size.rounds));
         let mut sides: Vec<Box<dyn Side>> = vec![
@@ -37,20 +36,18 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         ];
         let sums = take_turns(&mut sides, size.turns, amount).await?;
         sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
-        rounds.add(sums.iter().map(Tally::rate).collect());
-        processor.add(sums.iter().map(Tally::processor_each).collect());
-        rows.add(sums.iter().map(Tally::rows_each).collect());
-        groups.add(sums.iter().map(Tally::batches_per_group).collect());
+        rounds.add(sums);
         end_all(sides).await?;
     }
     report.figure("callers", size.callers as f64, "");
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(name, &rounds.side(side), "lifecycles/s");
+        report.spread(name, &rounds.side(side, Tally::rate), "lifecycles/s");
     }
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(&format!("{name}, processor"), &processor.side(side), "µs/lifecycle");
-        report.spread(&format!("{name}, rows"), &rows.side(side), "rows/lifecycle");
-        report.spread(&format!("{name}, batches made durable together"), &groups.side(side), "");
+        report.spread(&format!("{name}, processor"), &rounds.side(side, Tally::processor_each), "µs/lifecycle");
+        report.spread(&format!("{name}, rows"), &rounds.side(side, Tally::rows_each), "rows/lifecycle");
+        let together = rounds.side(side, Tally::batches_per_group);
+        report.spread(&format!("{name}, batches made durable together"), &together, "");
     }
     let over_raw = report.spread("engine / raw", &rounds.ratios(ENGINE, RAW), "");
     let over_lean = report.spread("engine / lean raw", &rounds.ratios(ENGINE, LEAN), "");
@@ -64,7 +61,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 /// The same with work that is handed over: two commits instead of three, against three lean ones.
 async fn handed(report: &mut Report, site: &Site, size: &Size, lane: &Lane, amount: usize) -> Result<(), Error> {
     let warm_up = size.callers * WARM_UP;
-    let (mut rounds, mut processor, mut rows) = (Rounds::default(), Rounds::default(), Rounds::default());
+    let mut rounds = Rounds::default();
     for round in 1..=size.rounds {
         progress(&format!("lifecycle with work handed over, round {round} of {}", size.rounds));
         let mut sides: Vec<Box<dyn Side>> = vec![
@@ -73,15 +70,13 @@ async fn handed(report: &mut Report, site: &Site, size: &Size, lane: &Lane, amou
         ];
         let sums = take_turns(&mut sides, size.turns, amount).await?;
         sums.iter().zip(["handed over", "lean raw"]).for_each(|(sum, name)| report.count(name, sum));
-        rounds.add(sums.iter().map(Tally::rate).collect());
-        processor.add(sums.iter().map(Tally::processor_each).collect());
-        rows.add(sums.iter().map(Tally::rows_each).collect());
+        rounds.add(sums);
         end_all(sides).await?;
     }
-    report.spread("handed over", &rounds.side(0), "lifecycles/s");
-    report.spread("handed over, processor", &processor.side(0), "µs/lifecycle");
-    report.spread("handed over, rows", &rows.side(0), "rows/lifecycle");
-    report.spread("lean raw beside it", &rounds.side(1), "lifecycles/s");
+    report.spread("handed over", &rounds.side(0, Tally::rate), "lifecycles/s");
+    report.spread("handed over, processor", &rounds.side(0, Tally::processor_each), "µs/lifecycle");
+    report.spread("handed over, rows", &rounds.side(0, Tally::rows_each), "rows/lifecycle");
+    report.spread("lean raw beside it", &rounds.side(1, Tally::rate), "lifecycles/s");
     let over_lean = report.spread("handed over / lean raw", &rounds.ratios(0, 1), "");
     report.at_least("handed over / lean raw", over_lean, site.handed_over_min(), "");
     Ok(())

@@ -7,8 +7,8 @@ use super::site::Fresh;
 use super::work::{self, NEVER, PATIENCE};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use onward_core::Lane;
-use onward_engine::{Engine, Options};
+use onward_core::{Lane, Payload};
+use onward_engine::{Engine, NewExecution, Options};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,17 +55,29 @@ impl Side for EngineSide {
     }
 }
 
-/// Runs lifecycles with several callers at once. Whatever a caller claims, it completes.
+/// Runs lifecycles with several callers at once, and measures what they take.
 pub(crate) async fn lifecycles(engine: &Engine, lane: &Lane, callers: usize, amount: usize) -> Result<Tally, Error> {
-    let left = Arc::new(AtomicUsize::new(amount));
     let meter = Meter::start(engine.store())?;
-    let tasks = (0..callers).map(|_| tokio::spawn(caller(engine.clone(), lane.clone(), left.clone())));
-    meter.end(Tally::of(join_all(tasks).await)?)
+    meter.end(call(engine, &work::execution(lane), &work::result(), callers, amount).await?)
 }
 
-async fn caller(engine: Engine, lane: Lane, left: Arc<AtomicUsize>) -> Tally {
+/// Lets several callers at once submit, claim and complete executions like `new`. Whatever a caller claims, it completes.
+pub(crate) async fn call(
+    engine: &Engine,
+    new: &NewExecution,
+    result: &Payload,
+    callers: usize,
+    amount: usize,
+) -> Result<Tally, Error> {
+    let left = Arc::new(AtomicUsize::new(amount));
+    let start = || tokio::spawn(caller(engine.clone(), new.clone(), result.clone(), left.clone()));
+    let tasks = (0..callers).map(|_| start());
+    Tally::of(join_all(tasks).await)
+}
+
+async fn caller(engine: Engine, new: NewExecution, result: Payload, left: Arc<AtomicUsize>) -> Tally {
     let mut tally = Tally::default();
-    let (wants, new, result) = (work::patient(&lane), work::execution(&lane), work::result());
+    let wants = work::patient(&new.lane);
     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
         tally.tried += 1;
         let mut took = NEVER;

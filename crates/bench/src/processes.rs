@@ -36,13 +36,13 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     for side in &mut sides {
         side.run(size.callers * WARM_UP).await?;
     }
-    let (mut rates, mut conflicts) = (Rounds::default(), Vec::new());
+    let (mut rounds, mut conflicts) = (Rounds::default(), Vec::new());
     for round in 1..=size.rounds {
         progress(&format!("processes, round {round} of {}", size.rounds));
         take(&log);
         let sums = take_turns(&mut sides, TURNS, amount).await?;
         sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
-        rates.add(sums.iter().map(Tally::rate).collect());
+        rounds.add(sums);
         let did = take(&log);
         conflicts.push(100.0 * did.conflicts as f64 / did.commits.max(1) as f64);
     }
@@ -52,9 +52,9 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     }
     report.figure("callers", size.callers as f64, "");
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(name, &rates.side(side), "lifecycles/s");
+        report.spread(name, &rounds.side(side, Tally::rate), "lifecycles/s");
     }
-    let ratio = report.spread("three / one", &rates.ratios(THREE, ONE), "");
+    let ratio = report.spread("three / one", &rounds.ratios(THREE, ONE), "");
     let refused = report.spread("conflicts of three", &conflicts, "% of commits");
     if site.is_files() {
         report.note("No bar: one process at a time writes a file, so three of them never sync together as one does.");

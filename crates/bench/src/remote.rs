@@ -33,7 +33,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     let mut ready = Vec::new();
     report.figure("callers", size.callers as f64, "");
     for (batched, form) in FORMS {
-        let (mut rates, mut processor) = (Rounds::default(), Rounds::default());
+        let mut rounds = Rounds::default();
         for round in 1..=size.rounds {
             progress(&format!("remote, {form}, round {round} of {}", size.rounds));
             let served = Served::start(site).await?;
@@ -55,16 +55,16 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
             }
             report.count("embedded", &inside);
             report.count("remote", &outside);
-            rates.add(vec![inside.rate(), outside.rate()]);
-            processor.add(vec![inside.processor_each(), outside.processor_each()]);
+            rounds.add(vec![inside, outside]);
             Box::new(here).end().await?;
             there.served.end(site).await?;
         }
         for (side, name) in ["embedded", "remote"].into_iter().enumerate() {
-            report.spread(&format!("{name}, {form}"), &rates.side(side), "lifecycles/s");
-            report.spread(&format!("{name}, {form}, processor"), &processor.side(side), "µs/lifecycle");
+            report.spread(&format!("{name}, {form}"), &rounds.side(side, Tally::rate), "lifecycles/s");
+            let processor = rounds.side(side, Tally::processor_each);
+            report.spread(&format!("{name}, {form}, processor"), &processor, "µs/lifecycle");
         }
-        let ratio = report.spread(&format!("remote / embedded, {form}"), &rates.ratios(1, 0), "");
+        let ratio = report.spread(&format!("remote / embedded, {form}"), &rounds.ratios(1, 0), "");
         let least = if batched { 0.7 } else { site.remote_min() };
         report.at_least(&format!("remote / embedded, {form}"), ratio, least, "");
     }
@@ -177,7 +177,8 @@ async fn lifecycles(client: &Client, lane: &Lane, amount: usize) -> Result<(), E
     Ok(())
 }
 
-async fn complete(client: &Client, claimed: Vec<Claimed>) -> Result<(), Error> {
+/// Reports what was claimed as completed, in one call.
+pub(crate) async fn complete(client: &Client, claimed: Vec<Claimed>) -> Result<(), Error> {
     let report = |claimed: Claimed| {
         let command = CommandId(client.chance().id());
         LeaseReport { command, fence: claimed.fence, end: End::Complete(work::result()) }

@@ -55,14 +55,14 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
         sums[PLAIN].add(plain.run(amount * size.turns).await?);
         gone(&*store, begun, &mut removing, amount).await?;
         sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(name, sum));
-        rounds.add(sums.iter().map(Tally::rate).collect());
+        rounds.add(sums.into());
         Box::new(plain).end().await?;
         Box::new(removing).end().await?;
     }
     report.figure("ended executions", size.expired as f64, "");
     let seconds = report.spread("all removed after", &took, "s");
-    report.spread("while removing", &rounds.side(REMOVING), "lifecycles/s");
-    report.spread("without", &rounds.side(PLAIN), "lifecycles/s");
+    report.spread("while removing", &rounds.side(REMOVING, Tally::rate), "lifecycles/s");
+    report.spread("without", &rounds.side(PLAIN, Tally::rate), "lifecycles/s");
     let ratio = report.spread("while removing / without", &rounds.ratios(REMOVING, PLAIN), "");
     report.at_least("while removing / without", ratio, 0.8, "");
     let kept = 1.0 + seconds / PATIENCE_SECONDS;

@@ -40,23 +40,23 @@ pub(crate) async fn end_all(sides: Vec<Box<dyn Side>>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A figure of each side in each round.
+/// What each side did in each round.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds(Vec<Vec<f64>>);
+pub(crate) struct Rounds(Vec<Vec<Tally>>);
 
 impl Rounds {
-    pub(crate) fn add(&mut self, values: Vec<f64>) {
-        self.0.push(values);
+    pub(crate) fn add(&mut self, sums: Vec<Tally>) {
+        self.0.push(sums);
     }
 
-    /// One side's figures.
-    pub(crate) fn side(&self, side: usize) -> Vec<f64> {
-        self.0.iter().map(|round| round[side]).collect()
+    /// A figure of one side, round by round.
+    pub(crate) fn side(&self, side: usize, figure: impl Fn(&Tally) -> f64) -> Vec<f64> {
+        self.0.iter().map(|round| figure(&round[side])).collect()
     }
 
-    /// One side's figure over another's, round by round.
+    /// One side's rate over another's, round by round.
     pub(crate) fn ratios(&self, side: usize, over: usize) -> Vec<f64> {
-        self.0.iter().map(|round| round[side] / round[over].max(f64::MIN_POSITIVE)).collect()
+        self.0.iter().map(|round| round[side].rate() / round[over].rate().max(f64::MIN_POSITIVE)).collect()
     }
 }
 
@@ -103,8 +103,9 @@ mod tests {
     #[test]
     fn figures_are_compared_round_by_round() {
         let mut rounds = Rounds::default();
-        rounds.add(vec![3.0, 6.0]);
-        rounds.add(vec![4.0, 4.0]);
+        for done in [[3, 6], [4, 4]] {
+            rounds.add(done.map(|done| Tally { done, seconds: 1.0, ..Tally::default() }).to_vec());
+        }
         assert_eq!(rounds.ratios(0, 1), [0.5, 1.0]);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 async fn compare(site: &Site, size: &Size, way: Way, report: &mut Report) -> Result<f64, Error> {
     let Way { name: way_name, callers, per_call } = way;
     let calls = calls(site, size, way).await?;
-    let (mut rounds, mut processor, mut rows) = (Rounds::default(), Rounds::default(), Rounds::default());
+    let mut rounds = Rounds::default();
     for round in 1..=size.rounds {
         progress(&format!("submit, {way_name}, round {round} of {}", size.rounds));
         let engine = EngineSide::start(site.fresh().await?, way).await?;
@@ -55,17 +55,16 @@ async fn compare(site: &Site, size: &Size, way: Way, report: &mut Report) -> Res
         let mut sides: Vec<Box<dyn Side>> = vec![Box::new(engine), Box::new(raw)];
         let sums = take_turns(&mut sides, size.turns, calls).await?;
         sums.iter().zip(NAMES).for_each(|(sum, name)| report.count(&format!("{name}, {way_name}"), sum));
-        rounds.add(sums.iter().map(Tally::rate).collect());
-        processor.add(sums.iter().map(Tally::processor_each).collect());
-        rows.add(sums.iter().map(Tally::rows_each).collect());
+        rounds.add(sums);
         end_all(sides).await?;
     }
     report.figure(&format!("{way_name}, callers"), callers as f64, "");
     report.figure(&format!("{way_name}, executions in a call"), per_call as f64, "");
     for (side, name) in NAMES.into_iter().enumerate() {
-        report.spread(&format!("{way_name}, {name}"), &rounds.side(side), "executions/s");
-        report.spread(&format!("{way_name}, {name}, processor"), &processor.side(side), "µs/execution");
-        report.spread(&format!("{way_name}, {name}, rows"), &rows.side(side), "rows/execution");
+        let of = |figure: fn(&Tally) -> f64| rounds.side(side, figure);
+        report.spread(&format!("{way_name}, {name}"), &of(Tally::rate), "executions/s");
+        report.spread(&format!("{way_name}, {name}, processor"), &of(Tally::processor_each), "µs/execution");
+        report.spread(&format!("{way_name}, {name}, rows"), &of(Tally::rows_each), "rows/execution");
     }
     Ok(report.spread(&format!("{way_name}, engine / raw"), &rounds.ratios(ENGINE, RAW), ""))
 }

@@ -69,6 +69,16 @@ pub(crate) fn id(chance: &Chance, created: Millis, partitions: u16) -> Execution
     ExecutionId::new(uuid, PartitionId::of(&[uuid.as_bytes()], partitions))
 }
 
+/// Submits all of these, as many in each call as one may hold.
+pub(crate) async fn submit_all(engine: &Engine, new: &[NewExecution]) -> Result<(), Error> {
+    for some in new.chunks(limits::CALL_ITEMS_MAX) {
+        for answer in engine.submit_many(some.to_vec()).await? {
+            answer?;
+        }
+    }
+    Ok(())
+}
+
 /// Submits to one partition; by itself an engine chooses a few and changes them with time.
 pub(crate) async fn submit_to(engine: &Engine, lane: &Lane, partition: PartitionId) -> Result<(), Error> {
     let new = execution(lane);

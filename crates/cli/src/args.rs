@@ -20,9 +20,7 @@ pub(crate) use key::{KeyArgs, KeyCommand, KeyCreateArgs};
 pub(crate) use lane::{LaneArgs, LaneCommand, LaneSetArgs};
 pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, TopArgs, WatchArgs};
 use onward::Address;
-pub(crate) use operate::{
-    BulkAction, BulkArgs, CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs,
-};
+pub(crate) use operate::{BulkAction, BulkArgs, CancelArgs, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs};
 #[cfg(feature = "server")]
 pub(crate) use serve::{ConfigArgs, ConfigCommand, ServeArgs};
 pub(crate) use submit::SubmitArgs;
@@ -140,7 +138,7 @@ pub(crate) enum Command {
     /// Revoke a worker's lease; the execution becomes ready again at once.
     Revoke(ReasonArgs),
     /// Delete a finished execution and everything that belongs to it.
-    Purge(PurgeArgs),
+    Purge(Target),
     /// Apply one action to all executions that match a filter.
     #[command(after_help = BULK_EXAMPLES)]
     Bulk(BulkArgs),

@@ -15,9 +15,7 @@ pub(crate) async fn run(args: &GetArgs, store: &str, json: bool) -> Result<Exit,
         let (fields, is_final) = find(&client, id).await?;
         Ok(Shown { text: if json { shape::text(&fields) } else { shape::lines(&fields) }, is_final })
     };
-    let shown = watch::show(&args.watch, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, &args.watch, look).await
 }
 
 /// The execution, and whether it has ended.

@@ -21,9 +21,7 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
         let (object, text) = act(&client, &args.command, change.clone()).await?;
         Ok(Shown::passing(if json { object.to_string() } else { text }))
     };
-    let shown = watch::show(watch, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, watch, look).await
 }
 
 async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(Value, String), Error> {

@@ -51,9 +51,7 @@ pub(crate) async fn why(args: &GetArgs, store: &str, json: bool) -> Result<Exit,
         let text = if json { json!(why).to_string() } else { explain(&why) };
         Ok(Shown { text, is_final: why.state.outcome().is_some() })
     };
-    let shown = watch::show(&args.watch, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, &args.watch, look).await
 }
 
 async fn find(client: &Client, id: ExecutionId, aspect: Aspect) -> Result<Found, Error> {

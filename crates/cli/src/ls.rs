@@ -17,9 +17,7 @@ pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, 
         let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await?;
         Ok(Shown::passing(if json { object(&found).to_string() } else { table(&found) }))
     };
-    let shown = watch::show(&args.watch, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, &args.watch, look).await
 }
 
 fn object(found: &Found) -> Value {
@@ -31,9 +29,7 @@ fn object(found: &Found) -> Value {
 pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let client = open::existing(store, &args.namespace).await?;
     let look = async || Ok(Shown::passing(counted(&client.counts().await?, json)));
-    let shown = watch::show(&args.watch, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, &args.watch, look).await
 }
 
 fn counted(counts: &Counts, json: bool) -> String {

@@ -108,7 +108,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Priority(args) => operate::run(Order::priority(args), &store, json).await,
         Command::Tag(args) => operate::run(Order::tag(args)?, &store, json).await,
         Command::Revoke(args) => operate::run(Order::revoke(args), &store, json).await,
-        Command::Purge(args) => operate::run(Order::purge(args), &store, json).await,
+        Command::Purge(target) => operate::run(Order::purge(target), &store, json).await,
         Command::Bulk(args) => bulk::run(args, &store, json).await,
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Doctor(args) => doctor::run(&args, &store, json).await,

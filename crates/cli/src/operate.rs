@@ -1,6 +1,6 @@
 //! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `revoke`, `purge`: what operators do with one execution.
 
-use crate::args::{CancelArgs, PriorityArgs, PurgeArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
+use crate::args::{CancelArgs, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
 use crate::{open, output, time};
@@ -43,8 +43,8 @@ impl Order {
         Ok(Self { target: args.target, act: Act::Tag { set: tags(&args.set)?, remove } })
     }
 
-    pub(crate) fn purge(args: PurgeArgs) -> Self {
-        Self { target: args.target, act: Act::Purge }
+    pub(crate) fn purge(target: Target) -> Self {
+        Self { target, act: Act::Purge }
     }
 }
 
@@ -62,11 +62,8 @@ pub(crate) async fn run(order: Order, store: &str, json: bool) -> Result<Exit, P
     let did = act.await;
     client.shutdown().await?;
     let did = did?;
-    if json {
-        output::print(&serde_json::json!({ "id": id, "did": did }).to_string());
-    } else {
-        output::print(&said(id, did));
-    }
+    let object = serde_json::json!({ "id": id, "did": did });
+    output::print(&if json { object.to_string() } else { said(id, did) });
     Ok(Exit::Success)
 }
 

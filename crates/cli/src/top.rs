@@ -28,9 +28,7 @@ pub(crate) async fn run(args: &TopArgs, store: &str, json: bool) -> Result<Exit,
         Ok(Shown::passing(if json { seen.object().to_string() } else { seen.text() }))
     };
     let again = WatchArgs { watch: (!args.once).then(|| args.every.clone()) };
-    let shown = watch::show(&again, look).await;
-    client.shutdown().await?;
-    shown.map(|()| Exit::Success)
+    watch::show(&client, &again, look).await
 }
 
 /// What there is at one moment.

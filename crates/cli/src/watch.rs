@@ -1,10 +1,10 @@
 //! `--watch`: shows an answer again whenever it has changed, until it is final or nobody looks any more.
 
 use crate::args::WatchArgs;
-use crate::problem::Problem;
+use crate::problem::{Exit, Problem};
 use crate::{output, time};
-use onward::Span;
 use onward::engine::clock::{Clock, SystemClock};
+use onward::{Client, Span};
 use std::io::IsTerminal;
 
 /// What there is to show now.
@@ -21,8 +21,17 @@ impl Shown {
     }
 }
 
-/// Shows an answer once, or as often as it changes if asked to.
-pub(crate) async fn show<F>(args: &WatchArgs, look: F) -> Result<(), Problem>
+/// Shows an answer once, or as often as it changes if asked to, and closes the client that it is about.
+pub(crate) async fn show<F>(client: &Client, args: &WatchArgs, look: F) -> Result<Exit, Problem>
+where
+    F: AsyncFn() -> Result<Shown, onward::Error>,
+{
+    let shown = repeat(args, look).await;
+    client.shutdown().await?;
+    shown.map(|()| Exit::Success)
+}
+
+async fn repeat<F>(args: &WatchArgs, look: F) -> Result<(), Problem>
 where
     F: AsyncFn() -> Result<Shown, onward::Error>,
 {

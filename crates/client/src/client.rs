@@ -87,7 +87,7 @@ impl Client {
         let ClientOptions { clock, chance, namespace, .. } = options;
         let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
         let inner = Inner { backend: Backend::Embedded(engine), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls: Calls::new(local), namespace, read_timeout })
+        Ok(Self { inner: Arc::new(inner), calls: local.into_calls(), namespace, read_timeout })
     }
 
     fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {

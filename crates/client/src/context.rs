@@ -4,9 +4,7 @@ use crate::call::Ask;
 use crate::worker::{Sign, Stage};
 use crate::{Client, Result};
 use onward_core::record::AttemptKind;
-use onward_core::{
-    Claimed, ExecutionId, Fence, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue, TraceContext,
-};
+use onward_core::{Claimed, ExecutionId, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue, TraceContext};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -15,121 +13,93 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct Context {
     client: Client,
-    about: Arc<About>,
-    fence: Fence,
+    /// What the worker got with the lease, without the input, which the handler has.
+    claimed: Arc<Claimed>,
     sign: watch::Receiver<Sign>,
     stage: watch::Receiver<Stage>,
-}
-
-#[derive(Debug)]
-struct About {
-    id: ExecutionId,
-    kind: Kind,
-    lane: Lane,
-    tags: BTreeMap<TagKey, TagValue>,
-    attempt: u32,
-    attempt_kind: AttemptKind,
-    resumed: bool,
-    retries: u32,
-    created_at: Millis,
-    deadline: Option<Millis>,
-    trace: Option<TraceContext>,
 }
 
 impl Context {
     pub(crate) fn new(
         client: Client,
-        claimed: &Claimed,
+        claimed: Claimed,
         sign: watch::Receiver<Sign>,
         stage: watch::Receiver<Stage>,
     ) -> Self {
-        let about = About {
-            id: claimed.fence.execution,
-            kind: claimed.kind.clone(),
-            lane: claimed.lane.clone(),
-            tags: claimed.tags.clone(),
-            attempt: claimed.fence.attempt.saturating_add(1),
-            attempt_kind: claimed.attempt_kind,
-            resumed: claimed.resumed,
-            retries: claimed.retries,
-            created_at: claimed.created_at,
-            deadline: claimed.times_out_at.into_iter().chain(claimed.deadline).min(),
-            trace: claimed.trace,
-        };
-        Self { client, about: Arc::new(about), fence: claimed.fence, sign, stage }
+        Self { client, claimed: Arc::new(claimed), sign, stage }
     }
 
     /// The execution; the same in every attempt, so it can be the key of effects that must happen once.
     #[must_use]
     pub fn id(&self) -> ExecutionId {
-        self.about.id
+        self.claimed.fence.execution
     }
 
     /// Which attempt this is; the first one is 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.about.attempt
+        self.claimed.fence.attempt.saturating_add(1)
     }
 
     /// Why this attempt was made.
     #[must_use]
     pub fn attempt_kind(&self) -> AttemptKind {
-        self.about.attempt_kind
+        self.claimed.attempt_kind
     }
 
     /// Whether the attempt goes on after [`Failed::later`](crate::Failed::later).
     #[must_use]
     pub fn is_resumed(&self) -> bool {
-        self.about.resumed
+        self.claimed.resumed
     }
 
     /// When the attempt has to be done, by the store's clock: its timeout or the execution's deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        self.about.deadline
+        self.claimed.times_out_at.into_iter().chain(self.claimed.deadline).min()
     }
 
     /// How many failures were retried before.
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.about.retries
+        self.claimed.retries
     }
 
     /// The kind it was submitted as.
     #[must_use]
     pub fn kind(&self) -> &Kind {
-        &self.about.kind
+        &self.claimed.kind
     }
 
     /// The lane it was taken from.
     #[must_use]
     pub fn lane(&self) -> &Lane {
-        &self.about.lane
+        &self.claimed.lane
     }
 
     /// Its labels.
     #[must_use]
     pub fn tags(&self) -> &BTreeMap<TagKey, TagValue> {
-        &self.about.tags
+        &self.claimed.tags
     }
 
     /// The value of one label.
     #[must_use]
     pub fn tag(&self, key: &str) -> Option<&str> {
         let key = TagKey::parse(key).ok()?;
-        self.about.tags.get(&key).map(TagValue::as_str)
+        self.claimed.tags.get(&key).map(TagValue::as_str)
     }
 
     /// When it was submitted, by the store's clock.
     #[must_use]
     pub fn created_at(&self) -> Millis {
-        self.about.created_at
+        self.claimed.created_at
     }
 
     /// The trace from which it was submitted, if it comes from one. With the feature `otel` the attempt's span stands in it.
     #[must_use]
     pub fn trace(&self) -> Option<TraceContext> {
-        self.about.trace
+        self.claimed.trace
     }
 
     /// The worker's client, for instance to submit what follows.
@@ -160,12 +130,9 @@ impl Context {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        let mut sign = self.sign.clone();
-        if sign.wait_for(|sign| sign.lost).await.is_err() {
-            // The attempt was reported, so its lease can be lost no more.
-            std::future::pending::<()>().await;
-        }
+        reached(self.sign.clone(), |sign| sign.lost).await;
     }
+
     /// Says how far the attempt is, in percent and in words; what is left out stays as it was said before. It also shows
     /// at once whether the lease still holds.
     ///
@@ -173,7 +140,7 @@ impl Context {
     /// A refusal when the lease is lost or the attempt had its time, or a failure of the store.
     pub async fn progress(&self, percent: impl Into<Option<u8>>, message: impl Into<Option<&str>>) -> Result<()> {
         let message = message.into().map(Reason::new);
-        let ask = Ask::Progress { lease: self.fence, percent: percent.into(), message };
+        let ask = Ask::Progress { lease: self.claimed.fence, percent: percent.into(), message };
         self.client.ask(ask).await.map(|_: Renewed| ())
     }
 
@@ -187,11 +154,7 @@ impl Context {
     /// [`Failed::cancelled`](crate::Failed::cancelled) then. It is told with the next renewal of its lease, so after half
     /// the lease's time at the latest.
     pub async fn stop_requested(&self) {
-        let mut sign = self.sign.clone();
-        if sign.wait_for(|sign| sign.stop.is_some()).await.is_err() {
-            // The attempt was reported, so nobody can ask it any more.
-            std::future::pending::<()>().await;
-        }
+        reached(self.sign.clone(), |sign| sign.stop.is_some()).await;
     }
 
     /// Whether the worker has been told to stop and waits for its handlers.
@@ -203,10 +166,14 @@ impl Context {
     /// Ends when the worker is told to stop. A long handler can break off then by itself; otherwise it is stopped when
     /// the grace period is over, and another worker starts the execution again.
     pub async fn draining(&self) {
-        let mut stage = self.stage.clone();
-        if stage.wait_for(|stage| *stage >= Stage::Draining).await.is_err() {
-            // The worker is gone, and with it whoever could be told to stop.
-            std::future::pending::<()>().await;
-        }
+        reached(self.stage.clone(), |stage| *stage >= Stage::Draining).await;
+    }
+}
+
+/// Waits until a value fits. Once the attempt is reported or the worker has ended, the value never changes again and the
+/// wait never ends.
+async fn reached<T>(mut watched: watch::Receiver<T>, fits: impl FnMut(&T) -> bool) {
+    if watched.wait_for(fits).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }

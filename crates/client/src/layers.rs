@@ -21,6 +21,45 @@
 //! # client.shutdown().await }
 //! ```
 
+/// Makes a layer of tower out of a type whose method `carry` carries a call out by the service behind it; `+` names what
+/// that service must be besides. Names without a path are those that `carry` needs too, so the layer's file imports them.
+macro_rules! layer {
+    ($(#[$about:meta])* $layer:ident => $service:ident $(+ $needed:tt)*) => {
+        $(#[$about])*
+        #[derive(Debug, Clone)]
+        pub struct $service<S> {
+            inner: S,
+            layer: $layer,
+        }
+
+        impl<S> tower::Layer<S> for $layer {
+            type Service = $service<S>;
+
+            fn layer(&self, inner: S) -> $service<S> {
+                $service { inner, layer: self.clone() }
+            }
+        }
+
+        impl<S> Service<Call> for $service<S>
+        where
+            S: Service<Call, Response = Answer, Error = Error> $(+ $needed)*,
+            S::Future: Send + 'static,
+        {
+            type Response = Answer;
+            type Error = Error;
+            type Future = BoxFuture<'static, Result<Answer>>;
+
+            fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<Result<()>> {
+                self.inner.poll_ready(cx)
+            }
+
+            fn call(&mut self, call: Call) -> Self::Future {
+                self.layer.carry(&mut self.inner, call)
+            }
+        }
+    };
+}
+
 mod breaker;
 mod limit;
 mod meter;

@@ -1,9 +1,10 @@
 //! Calls to an engine inside this program.
 
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
+use crate::calls::Calls;
 use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
 use crate::{AttemptDescription, Description, Error, Found, Result};
-use futures_util::future::{BoxFuture, join};
+use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
     Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Operate, Payload, PayloadSlot, Rejection, Span, limits,
@@ -11,8 +12,7 @@ use onward_core::{
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, EventFilter, LaneListing, LeaseReport, Subscription, Told, Wants};
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tower::Service;
+use tower::service_fn;
 
 /// An engine, and what it is asked with.
 #[derive(Debug, Clone)]
@@ -22,22 +22,14 @@ pub(crate) struct Local {
     pub(crate) chance: Arc<Chance>,
 }
 
-impl Service<Call> for Local {
-    type Response = Answer;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Answer>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let local = self.clone();
-        Box::pin(async move { local.answer(call).await })
-    }
-}
-
 impl Local {
+    pub(crate) fn into_calls(self) -> Calls {
+        Calls::new(service_fn(move |call: Call| {
+            let local = self.clone();
+            async move { local.answer(call).await }
+        }))
+    }
+
     async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
         let engine = &self.engine;
         Ok(match ask {

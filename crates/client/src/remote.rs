@@ -43,6 +43,6 @@ impl Connection {
 /// Prepares calls to a server; it is first asked by the first of them.
 pub(crate) fn connect(url: &ServerUrl, options: &ClientOptions) -> Result<(Connection, Calls)> {
     let exchange = Arc::new(Exchange::new(url, options)?);
-    let calls = Calls::new(Remote::new(exchange.clone()));
+    let calls = Remote::new(exchange.clone()).into_calls();
     Ok((Connection(exchange), calls))
 }

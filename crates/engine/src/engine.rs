@@ -2,16 +2,13 @@
 
 use crate::api::query;
 use crate::events::subscription;
-use crate::members::heartbeat;
 use crate::members::roster::Homes;
-use crate::members::wakes;
+use crate::members::{heartbeat, wakes};
 use crate::partition::Partition;
 use crate::shared::{PartitionHandle, Shared};
-use crate::timers::due;
-use crate::timers::housekeeping;
-use crate::work::claims;
+use crate::timers::{due, housekeeping};
 use crate::work::placement::Placement;
-use crate::work::remote;
+use crate::work::{claims, remote};
 use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
 use onward_core::record::Execution;
 use onward_core::{

@@ -1,5 +1,6 @@
 //! Answers as JSON.
 
+use crate::problem::Refusal;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -7,6 +8,9 @@ use serde::Serialize;
 /// Something to say, as JSON.
 #[derive(Debug)]
 pub(crate) struct Said<T>(pub(crate) StatusCode, pub(crate) T);
+
+/// What a call is answered with.
+pub(crate) type Answer<T> = Result<Said<T>, Refusal>;
 
 /// The usual answer.
 pub(crate) fn ok<T>(value: T) -> Said<T> {

@@ -51,27 +51,27 @@ impl Totals {
     }
 }
 
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+/// Repeats `step` on every core of the machine until it says that nothing is left to do.
+fn on_every_core(step: impl Fn() -> bool + Sync) {
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
+            scope.spawn(|| while step() {});
+        }
+    });
 }
 
 /// Runs seeds until there are none left or `go_on`, which sees what has come of all so far, says that it is enough.
 pub fn many(seeds: impl Iterator<Item = u64> + Send, go_on: impl Fn(&Totals) -> bool + Sync) -> Totals {
     let (seeds, totals) = (Mutex::new(seeds.fuse()), Mutex::new((Totals::default(), true)));
-    std::thread::scope(|scope| {
-        for _ in 0..threads() {
-            scope.spawn(|| {
-                loop {
-                    let is_on = totals.lock().1;
-                    let next = || seeds.lock().next();
-                    let Some(seed) = is_on.then(next).flatten() else { return };
-                    let report = run(seed, None, Keep::Hash);
-                    let mut totals = totals.lock();
-                    totals.0.add(report);
-                    totals.1 &= go_on(&totals.0);
-                }
-            });
-        }
+    on_every_core(|| {
+        let is_on = totals.lock().1;
+        let next = || seeds.lock().next();
+        let Some(seed) = is_on.then(next).flatten() else { return false };
+        let report = run(seed, None, Keep::Hash);
+        let mut totals = totals.lock();
+        totals.0.add(report);
+        totals.1 &= go_on(&totals.0);
+        true
     });
     let (mut totals, _) = totals.into_inner();
     totals.failures.sort_by_key(|report| report.seed);
@@ -82,23 +82,18 @@ pub fn many(seeds: impl Iterator<Item = u64> + Send, go_on: impl Fn(&Totals) -> 
 #[must_use]
 pub fn first_failure(mutant: Mutant, seeds: Range<u64>) -> Option<Report> {
     let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(None::<Report>));
-    std::thread::scope(|scope| {
-        for _ in 0..threads() {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    let beaten = |found: &Option<Report>| found.as_ref().is_some_and(|best| best.seed < seed);
-                    if seed >= seeds.end || beaten(&found.lock()) {
-                        return;
-                    }
-                    let report = run(seed, Some(mutant), Keep::Hash);
-                    let mut found = found.lock();
-                    if report.violation.is_some() && !beaten(&found) {
-                        *found = Some(report);
-                    }
-                }
-            });
+    on_every_core(|| {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let beaten = |found: &Option<Report>| found.as_ref().is_some_and(|best| best.seed < seed);
+        if seed >= seeds.end || beaten(&found.lock()) {
+            return false;
         }
+        let report = run(seed, Some(mutant), Keep::Hash);
+        let mut found = found.lock();
+        if report.violation.is_some() && !beaten(&found) {
+            *found = Some(report);
+        }
+        true
     });
     found.into_inner()
 }

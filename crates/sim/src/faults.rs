@@ -2,105 +2,55 @@
 
 use crate::dice::Dice;
 use crate::later_faults::LaterFaults;
+use crate::named::named;
 use onward_core::{Millis, Span};
 use onward_store::Batch;
 use std::collections::BTreeMap;
 
-/// A kind of fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// A commit was applied and its answer lost.
-    LostReply,
-    /// A commit failed and was not applied.
-    NotApplied,
-    /// A commit failed and was applied later, perhaps after its sender died.
-    LateCommit,
-    /// Another process touched a record just before a commit that read it.
-    Conflict,
-    /// A process died and another one took its place.
-    Crash,
-    /// A process stood still for a while and went on.
-    Pause,
-    /// A hint between processes was lost.
-    LostHint,
-    /// A process's clock jumped.
-    ClockJump,
-    /// The store could not be reached for a while.
-    Outage,
-    /// Another process became the home.
-    HomeMove,
-    /// Two processes took themselves for the home at once.
-    TwoHomes,
-    /// The store lost the last commits of one partition.
-    Rollback,
-    /// A caller left in the middle of its call.
-    CallerGone,
-    /// A worker held its lease for longer than it lasts.
-    StalledWorker,
-    /// A commit landed minutes after its sender was told that its outcome is unknown.
-    VeryLateCommit,
-    /// The answer of a commit took so long that hints overtook it.
-    SlowAnswer,
-    /// What was read was seconds old when it arrived.
-    StaleRead,
-    /// Several callers reached for one thing at the same moment.
-    Crowd,
-    /// A worker repeated an old report.
-    OldRepeat,
-    /// The store acknowledged nothing for a while because its replica was away, and may have lost what the replica lacked.
-    ReplicaAway,
-}
-
-impl Fault {
-    /// Every kind.
-    pub const ALL: [Self; 20] = [
-        Self::LostReply,
-        Self::NotApplied,
-        Self::LateCommit,
-        Self::Conflict,
-        Self::Crash,
-        Self::Pause,
-        Self::LostHint,
-        Self::ClockJump,
-        Self::Outage,
-        Self::HomeMove,
-        Self::TwoHomes,
-        Self::Rollback,
-        Self::CallerGone,
-        Self::StalledWorker,
-        Self::VeryLateCommit,
-        Self::SlowAnswer,
-        Self::StaleRead,
-        Self::Crowd,
-        Self::OldRepeat,
-        Self::ReplicaAway,
-    ];
-
-    /// Its name in summaries.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LostReply => "lost reply",
-            Self::NotApplied => "failed commit",
-            Self::LateCommit => "late commit",
-            Self::Conflict => "conflict",
-            Self::Crash => "crash",
-            Self::Pause => "pause",
-            Self::LostHint => "lost hint",
-            Self::ClockJump => "clock jump",
-            Self::Outage => "outage",
-            Self::HomeMove => "home move",
-            Self::TwoHomes => "two homes",
-            Self::Rollback => "rollback",
-            Self::CallerGone => "caller gone",
-            Self::StalledWorker => "stalled worker",
-            Self::VeryLateCommit => "very late commit",
-            Self::SlowAnswer => "slow answer",
-            Self::StaleRead => "stale read",
-            Self::Crowd => "crowd",
-            Self::OldRepeat => "old repeat",
-            Self::ReplicaAway => "replica away",
-        }
+named! {
+    /// A kind of fault.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Fault {
+        /// A commit was applied and its answer lost.
+        LostReply = "lost reply",
+        /// A commit failed and was not applied.
+        NotApplied = "failed commit",
+        /// A commit failed and was applied later, perhaps after its sender died.
+        LateCommit = "late commit",
+        /// Another process touched a record just before a commit that read it.
+        Conflict = "conflict",
+        /// A process died and another one took its place.
+        Crash = "crash",
+        /// A process stood still for a while and went on.
+        Pause = "pause",
+        /// A hint between processes was lost.
+        LostHint = "lost hint",
+        /// A process's clock jumped.
+        ClockJump = "clock jump",
+        /// The store could not be reached for a while.
+        Outage = "outage",
+        /// Another process became the home.
+        HomeMove = "home move",
+        /// Two processes took themselves for the home at once.
+        TwoHomes = "two homes",
+        /// The store lost the last commits of one partition.
+        Rollback = "rollback",
+        /// A caller left in the middle of its call.
+        CallerGone = "caller gone",
+        /// A worker held its lease for longer than it lasts.
+        StalledWorker = "stalled worker",
+        /// A commit landed minutes after its sender was told that its outcome is unknown.
+        VeryLateCommit = "very late commit",
+        /// The answer of a commit took so long that hints overtook it.
+        SlowAnswer = "slow answer",
+        /// What was read was seconds old when it arrived.
+        StaleRead = "stale read",
+        /// Several callers reached for one thing at the same moment.
+        Crowd = "crowd",
+        /// A worker repeated an old report.
+        OldRepeat = "old repeat",
+        /// The store acknowledged nothing for a while because its replica was away, and may have lost what the replica lacked.
+        ReplicaAway = "replica away",
     }
 }
 
@@ -145,10 +95,8 @@ pub(crate) enum Fate {
     LostReply { before: Span },
     /// It is not applied, and the sender knows or does not.
     NotApplied { known: bool },
-    /// The sender gets an error and the commit is applied later.
-    Late { after: Span },
-    /// The same, minutes later.
-    VeryLate { after: Span },
+    /// The sender gets an error and the commit is applied later, or even minutes later.
+    Late { after: Span, very: bool },
     /// It is applied at once, and hints overtake its answer.
     SlowAnswer { after: Span },
     /// The sender is cut off; that is the fault of the outage, not of this commit.
@@ -279,9 +227,9 @@ impl Weather {
         if self.calm {
             usual
         } else if held_up && (*very_late == 0 || dice.percent(50)) {
-            Fate::Late { after: dice.span(20, 3_000) }
+            Fate::Late { after: dice.span(20, 3_000), very: false }
         } else if held_up || dice.per_mille(*very_late) {
-            Fate::VeryLate { after: dice.span(15_000, 235_000) }
+            Fate::Late { after: dice.span(15_000, 235_000), very: true }
         } else if dice.per_mille(*slow_answer) {
             Fate::SlowAnswer { after: dice.span(200, 3_000) }
         } else {
@@ -303,6 +251,6 @@ impl Weather {
             return Fate::NotApplied { known: self.dice.percent(40) };
         }
         let after = if self.dice.percent(60) { self.dice.span(1, 200) } else { self.dice.span(200, 12_000) };
-        Fate::Late { after }
+        Fate::Late { after, very: false }
     }
 }

@@ -18,6 +18,7 @@ mod hub;
 mod later_faults;
 mod ledger;
 mod mutants;
+mod named;
 mod process_state;
 mod run;
 mod seeds;

@@ -144,25 +144,20 @@ impl Store for SimStore {
                 let error = if known { unavailable().unwritten() } else { unavailable() };
                 self.back(Err(error)).await
             }
-            Fate::VeryLate { after } => {
-                self.hub.fault(Fault::VeryLateCommit, format_args!("of p{process} by {after}"));
+            Fate::Late { after, very } => {
+                let fault = if very { Fault::VeryLateCommit } else { Fault::LateCommit };
+                self.hub.fault(fault, format_args!("of p{process} by {after}"));
                 let (hub, memory) = (self.hub.clone(), self.memory.clone());
-                hub.departs();
+                if very {
+                    hub.departs();
+                }
                 tokio::spawn(async move {
                     sleep(after).await;
                     // Nobody waits for this answer any more.
                     let _lost = hub.commit(&memory, process, group);
-                    hub.arrives();
-                });
-                self.back(Err(unavailable())).await
-            }
-            Fate::Late { after } => {
-                self.hub.fault(Fault::LateCommit, format_args!("of p{process} by {after}"));
-                let (hub, memory) = (self.hub.clone(), self.memory.clone());
-                tokio::spawn(async move {
-                    sleep(after).await;
-                    // Nobody waits for this answer any more.
-                    let _lost = hub.commit(&memory, process, group);
+                    if very {
+                        hub.arrives();
+                    }
                 });
                 self.back(Err(unavailable())).await
             }

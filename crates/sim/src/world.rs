@@ -61,14 +61,6 @@ pub(crate) struct World {
     over: AtomicBool,
 }
 
-/// What a caller hears.
-#[derive(Debug)]
-pub(crate) enum Said<T> {
-    Answer(T),
-    /// Nothing: the process died or the caller left.
-    Nothing,
-}
-
 impl World {
     pub(crate) fn new(
         hub: Arc<Hub>,
@@ -125,7 +117,7 @@ impl World {
         if self.is_calm() {
             return self.running(self.settings.refuge);
         }
-        let up: Vec<Running> = (0..self.slots.len()).filter_map(|process| self.running(process)).collect();
+        let up: Vec<Running> = self.processes().collect();
         dice.pick(&up).cloned()
     }
 
@@ -168,14 +160,12 @@ impl World {
     /// Tells every process whether it is the home.
     pub(crate) fn appoint(&self) {
         let home = self.home();
-        for process in 0..self.slots.len() {
-            if let Some(running) = self.running(process) {
-                running.state.set_home(match () {
-                    () if self.settings.members => Home::ByMembership,
-                    () if process == home => Home::Everywhere,
-                    () => Home::Nowhere,
-                });
-            }
+        for running in self.processes() {
+            running.state.set_home(match () {
+                () if self.settings.members => Home::ByMembership,
+                () if running.state.process == home => Home::Everywhere,
+                () => Home::Nowhere,
+            });
         }
     }
 
@@ -235,25 +225,26 @@ impl World {
         (0..self.slots.len()).filter_map(|process| self.running(process))
     }
 
-    /// Waits for an answer. A caller in a hurry leaves in the middle of the call.
+    /// Waits for an answer; there is none when the process dies or the caller leaves. A caller in a hurry leaves in the
+    /// middle of the call.
     pub(crate) async fn ask<T>(
         &self,
         process: &Running,
         hurry: Option<Span>,
         call: impl Future<Output = T>,
-    ) -> Said<T> {
+    ) -> Option<T> {
         let patience = if self.is_calm() { CALM_PATIENCE } else { PATIENCE };
         tokio::select! {
             biased;
-            answer = call => Said::Answer(answer),
-            () = process.state.death() => Said::Nothing,
+            answer = call => Some(answer),
+            () = process.state.death() => None,
             () = sleep(hurry.unwrap_or(patience)) => {
                 if hurry.is_some() {
                     self.hub.fault(Fault::CallerGone, format_args!("p{}", process.state.process));
                 } else {
                     self.hub.violate("liveness", format!("a call was not answered for {patience}"));
                 }
-                Said::Nothing
+                None
             }
         }
     }

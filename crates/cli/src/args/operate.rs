@@ -57,12 +57,6 @@ pub(crate) struct TagArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct PurgeArgs {
-    #[command(flatten)]
-    pub(crate) target: Target,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct BulkArgs {
     /// Action to apply.
     #[arg(value_enum)]

@@ -35,10 +35,6 @@ impl Kind for Number {
         };
         bounded(number?, self.min, self.max)
     }
-
-    fn json(&self, value: &usize) -> Value {
-        json!(value)
-    }
 }
 
 /// A number of bytes.
@@ -66,10 +62,6 @@ impl Kind for Size {
             _ => None,
         };
         bounded(bytes?, self.min, self.max)
-    }
-
-    fn json(&self, value: &usize) -> Value {
-        json!(value)
     }
 
     fn text(&self, value: &usize) -> String {

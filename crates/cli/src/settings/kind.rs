@@ -1,19 +1,22 @@
 //! The kinds of values that settings have: what each allows, how it is read, and how it is shown.
 
 use super::raw::Raw;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// A kind of values.
 pub(crate) trait Kind {
-    type Value;
+    type Value: Serialize;
     /// What is allowed; it follows "is not".
     fn allowed(&self) -> String;
     /// The value, if it is one that is allowed.
     fn read(&self, raw: &Raw) -> Option<Self::Value>;
     /// The value for programs.
-    fn json(&self, value: &Self::Value) -> Value;
+    fn json(&self, value: &Self::Value) -> Value {
+        json!(value)
+    }
     /// The value for people.
     fn text(&self, value: &Self::Value) -> String {
         match self.json(value) {
@@ -44,10 +47,6 @@ impl Kind for Switch {
             _ => None,
         }
     }
-
-    fn json(&self, value: &bool) -> Value {
-        json!(value)
-    }
 }
 
 /// An address to listen at.
@@ -65,10 +64,6 @@ impl Kind for Listen {
         let (Raw::Plain(text) | Raw::Text(text)) = raw else { return None };
         text.parse().ok()
     }
-
-    fn json(&self, value: &SocketAddr) -> Value {
-        json!(value)
-    }
 }
 
 /// A file, or none.
@@ -85,10 +80,6 @@ impl Kind for Path {
     fn read(&self, raw: &Raw) -> Option<Option<PathBuf>> {
         let (Raw::Plain(text) | Raw::Text(text)) = raw else { return None };
         Some((!text.is_empty()).then(|| text.into()))
-    }
-
-    fn json(&self, value: &Option<PathBuf>) -> Value {
-        json!(value)
     }
 }
 
@@ -113,10 +104,6 @@ impl Kind for Collector {
         let is_plain = place.chars().all(|c| c.is_ascii_graphic() && !"?#@".contains(c));
         (is_plain && !place.is_empty() && !place.starts_with('/')).then(|| Some(text.trim_end_matches('/').to_owned()))
     }
-
-    fn json(&self, value: &Option<String>) -> Value {
-        json!(value)
-    }
 }
 
 /// Origins of web pages.
@@ -138,10 +125,6 @@ impl Kind for Origins {
             _ => return None,
         };
         origins.iter().all(|origin| is_origin(origin)).then_some(origins)
-    }
-
-    fn json(&self, value: &Vec<String>) -> Value {
-        json!(value)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use super::raw::Raw;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
@@ -24,14 +24,11 @@ impl Kind for Filter {
         let is_clear = |part: &str| part.contains('=') || LEVELS.contains(&part);
         (text.split(',').all(is_clear) && EnvFilter::try_new(text).is_ok()).then(|| text.clone())
     }
-
-    fn json(&self, value: &String) -> Value {
-        json!(value)
-    }
 }
 
 /// How it is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
     /// Lines for people.
     Text,
@@ -57,9 +54,5 @@ impl Kind for Format {
     fn read(&self, raw: &Raw) -> Option<LogFormat> {
         let (Raw::Plain(text) | Raw::Text(text)) = raw else { return None };
         LogFormat::ALL.iter().find(|(name, _)| name == text).map(|(_, format)| *format)
-    }
-
-    fn json(&self, value: &LogFormat) -> Value {
-        json!(LogFormat::ALL.iter().find(|(_, format)| format == value).map(|(name, _)| name))
     }
 }

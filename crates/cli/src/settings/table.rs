@@ -9,30 +9,18 @@ use super::setting::{About, Setting, Shape};
 use super::store::Store;
 use onward::Span;
 
-/// All settings, in the order in which they are shown.
-pub(crate) const ALL: [&About; 18] = [
-    &STORE.about,
-    &BIND.about,
-    &REQUIRE_KEYS.about,
-    &TLS_CERTIFICATE.about,
-    &TLS_KEY.about,
-    &CORS.about,
-    &LONGEST_WAIT.about,
-    &GRACE.about,
-    &LOG.about,
-    &LOG_FORMAT.about,
-    &OTLP_ENDPOINT.about,
-    &CONNECTIONS.about,
-    &BODY_BYTES.about,
-    &BATCH_BYTES.about,
-    &INFLIGHT_BYTES.about,
-    &BODY_TIME.about,
-    &HEADER_TIME.about,
-    &HEADER_BYTES.about,
-];
+/// Declares the settings, and `ALL` of them in the order of their declaration.
+macro_rules! settings {
+    ($($SETTING:ident: $Kind:ty = $kind:expr => $about:tt)*) => {
+        /// All settings, in the order in which they are shown.
+        pub(crate) const ALL: [&About; [$(stringify!($SETTING)),*].len()] = [$(&$SETTING.about),*];
 
-pub(crate) const STORE: Setting<Store> = Setting {
-    about: About {
+        $(pub(crate) const $SETTING: Setting<$Kind> = Setting { about: About $about, kind: $kind };)*
+    };
+}
+
+settings! {
+    STORE: Store = Store => {
         name: "store",
         variable: "ONWARD_STORE",
         flag: "store",
@@ -42,12 +30,9 @@ pub(crate) const STORE: Setting<Store> = Setting {
         example: "\"sqlite:onward.db\"",
         meaning: "Store: sqlite:PATH, postgres://…, valkey://… (or redis://…), or memory: for one that ends with the server.",
         is_rare: false,
-    },
-    kind: Store,
-};
+    }
 
-pub(crate) const BIND: Setting<Listen> = Setting {
-    about: About {
+    BIND: Listen = Listen => {
         name: "bind",
         variable: "ONWARD_BIND",
         flag: "bind",
@@ -57,12 +42,9 @@ pub(crate) const BIND: Setting<Listen> = Setting {
         example: "\"127.0.0.1:8700\"",
         meaning: "Address to listen on. Any address but loopback needs require_keys.",
         is_rare: false,
-    },
-    kind: Listen,
-};
+    }
 
-pub(crate) const REQUIRE_KEYS: Setting<Switch> = Setting {
-    about: About {
+    REQUIRE_KEYS: Switch = Switch => {
         name: "require_keys",
         variable: "ONWARD_REQUIRE_KEYS",
         flag: "require-keys",
@@ -72,12 +54,9 @@ pub(crate) const REQUIRE_KEYS: Setting<Switch> = Setting {
         example: "true",
         meaning: "Require an API key from every caller; issue one with `onward key create`.",
         is_rare: false,
-    },
-    kind: Switch,
-};
+    }
 
-pub(crate) const TLS_CERTIFICATE: Setting<Path> = Setting {
-    about: About {
+    TLS_CERTIFICATE: Path = Path => {
         name: "tls_certificate",
         variable: "ONWARD_TLS_CERTIFICATE",
         flag: "tls-certificate",
@@ -87,12 +66,9 @@ pub(crate) const TLS_CERTIFICATE: Setting<Path> = Setting {
         example: "\"cert.pem\"",
         meaning: "TLS certificate in PEM; reloaded when it changes.",
         is_rare: false,
-    },
-    kind: Path,
-};
+    }
 
-pub(crate) const TLS_KEY: Setting<Path> = Setting {
-    about: About {
+    TLS_KEY: Path = Path => {
         name: "tls_key",
         variable: "ONWARD_TLS_KEY",
         flag: "tls-key",
@@ -102,12 +78,9 @@ pub(crate) const TLS_KEY: Setting<Path> = Setting {
         example: "\"key.pem\"",
         meaning: "Private key of the certificate, in PEM.",
         is_rare: false,
-    },
-    kind: Path,
-};
+    }
 
-pub(crate) const CORS: Setting<Origins> = Setting {
-    about: About {
+    CORS: Origins = Origins => {
         name: "cors",
         variable: "ONWARD_CORS",
         flag: "cors",
@@ -117,12 +90,10 @@ pub(crate) const CORS: Setting<Origins> = Setting {
         example: "[\"https://tools.example.com\"]",
         meaning: "Origins whose web pages may call; repeatable, or separated by commas.",
         is_rare: false,
-    },
-    kind: Origins,
-};
+    }
 
-pub(crate) const LONGEST_WAIT: Setting<Pause> = Setting {
-    about: About {
+    // Callers that wait for nothing at all would ask without pause.
+    LONGEST_WAIT: Pause = Pause { min: Span(10), max: Span::hours(1) } => {
         name: "longest_wait",
         variable: "ONWARD_LONGEST_WAIT",
         flag: "longest-wait",
@@ -132,13 +103,9 @@ pub(crate) const LONGEST_WAIT: Setting<Pause> = Setting {
         example: "\"1m\"",
         meaning: "Maximum time that a call may wait for work, results or events.",
         is_rare: false,
-    },
-    // Callers that wait for nothing at all would ask without pause.
-    kind: Pause { min: Span(10), max: Span::hours(1) },
-};
+    }
 
-pub(crate) const GRACE: Setting<Pause> = Setting {
-    about: About {
+    GRACE: Pause = Pause { min: Span(0), max: Span::hours(1) } => {
         name: "grace",
         variable: "ONWARD_GRACE",
         flag: "grace",
@@ -148,12 +115,9 @@ pub(crate) const GRACE: Setting<Pause> = Setting {
         example: "\"30s\"",
         meaning: "Time for running calls to finish after SIGTERM or Ctrl-C.",
         is_rare: false,
-    },
-    kind: Pause { min: Span(0), max: Span::hours(1) },
-};
+    }
 
-pub(crate) const LOG: Setting<Filter> = Setting {
-    about: About {
+    LOG: Filter = Filter => {
         name: "log",
         variable: "ONWARD_LOG",
         flag: "log",
@@ -163,12 +127,9 @@ pub(crate) const LOG: Setting<Filter> = Setting {
         example: "\"info\"",
         meaning: "Log filter: error, warn, info, debug, trace or off, optionally per module as in info,onward_engine=debug.",
         is_rare: false,
-    },
-    kind: Filter,
-};
+    }
 
-pub(crate) const LOG_FORMAT: Setting<Format> = Setting {
-    about: About {
+    LOG_FORMAT: Format = Format => {
         name: "log_format",
         variable: "ONWARD_LOG_FORMAT",
         flag: "log-format",
@@ -178,12 +139,9 @@ pub(crate) const LOG_FORMAT: Setting<Format> = Setting {
         example: "\"json\"",
         meaning: "Log format: text, or json with one object per line.",
         is_rare: false,
-    },
-    kind: Format,
-};
+    }
 
-pub(crate) const OTLP_ENDPOINT: Setting<Collector> = Setting {
-    about: About {
+    OTLP_ENDPOINT: Collector = Collector => {
         name: "otlp_endpoint",
         variable: "ONWARD_OTLP_ENDPOINT",
         flag: "otlp-endpoint",
@@ -193,12 +151,9 @@ pub(crate) const OTLP_ENDPOINT: Setting<Collector> = Setting {
         example: "\"http://localhost:4318\"",
         meaning: "OTLP collector for traces, over plain HTTP. Needs a build with the feature otel.",
         is_rare: false,
-    },
-    kind: Collector,
-};
+    }
 
-pub(crate) const CONNECTIONS: Setting<Number> = Setting {
-    about: About {
+    CONNECTIONS: Number = Number { min: 1, max: 1_000_000 } => {
         name: "connections",
         variable: "ONWARD_CONNECTIONS",
         flag: "connections",
@@ -208,12 +163,9 @@ pub(crate) const CONNECTIONS: Setting<Number> = Setting {
         example: "10000",
         meaning: "Maximum number of connections; further ones wait.",
         is_rare: true,
-    },
-    kind: Number { min: 1, max: 1_000_000 },
-};
+    }
 
-pub(crate) const BODY_BYTES: Setting<Size> = Setting {
-    about: About {
+    BODY_BYTES: Size = Size { min: KIB, max: GIB } => {
         name: "body_bytes",
         variable: "ONWARD_BODY_BYTES",
         flag: "body-bytes",
@@ -223,12 +175,9 @@ pub(crate) const BODY_BYTES: Setting<Size> = Setting {
         example: "\"1 MiB\"",
         meaning: "Maximum body size of a call about one execution.",
         is_rare: true,
-    },
-    kind: Size { min: KIB, max: GIB },
-};
+    }
 
-pub(crate) const BATCH_BYTES: Setting<Size> = Setting {
-    about: About {
+    BATCH_BYTES: Size = Size { min: KIB, max: GIB } => {
         name: "batch_bytes",
         variable: "ONWARD_BATCH_BYTES",
         flag: "batch-bytes",
@@ -238,12 +187,9 @@ pub(crate) const BATCH_BYTES: Setting<Size> = Setting {
         example: "\"8 MiB\"",
         meaning: "Maximum body size of a batch call.",
         is_rare: true,
-    },
-    kind: Size { min: KIB, max: GIB },
-};
+    }
 
-pub(crate) const INFLIGHT_BYTES: Setting<Size> = Setting {
-    about: About {
+    INFLIGHT_BYTES: Size = Size { min: KIB, max: 1024 * GIB } => {
         name: "inflight_bytes",
         variable: "ONWARD_INFLIGHT_BYTES",
         flag: "inflight-bytes",
@@ -253,12 +199,9 @@ pub(crate) const INFLIGHT_BYTES: Setting<Size> = Setting {
         example: "\"64 MiB\"",
         meaning: "Maximum bytes of bodies in memory at once; at least body_bytes and batch_bytes.",
         is_rare: true,
-    },
-    kind: Size { min: KIB, max: 1024 * GIB },
-};
+    }
 
-pub(crate) const BODY_TIME: Setting<Pause> = Setting {
-    about: About {
+    BODY_TIME: Pause = Pause { min: Span::seconds(1), max: Span::hours(1) } => {
         name: "body_time",
         variable: "ONWARD_BODY_TIME",
         flag: "body-time",
@@ -268,12 +211,9 @@ pub(crate) const BODY_TIME: Setting<Pause> = Setting {
         example: "\"30s\"",
         meaning: "Maximum time for a body to arrive.",
         is_rare: true,
-    },
-    kind: Pause { min: Span::seconds(1), max: Span::hours(1) },
-};
+    }
 
-pub(crate) const HEADER_TIME: Setting<Pause> = Setting {
-    about: About {
+    HEADER_TIME: Pause = Pause { min: Span::seconds(1), max: Span::hours(1) } => {
         name: "header_time",
         variable: "ONWARD_HEADER_TIME",
         flag: "header-time",
@@ -283,12 +223,9 @@ pub(crate) const HEADER_TIME: Setting<Pause> = Setting {
         example: "\"1m\"",
         meaning: "Maximum time for headers to arrive, and maximum idle time of a connection.",
         is_rare: true,
-    },
-    kind: Pause { min: Span::seconds(1), max: Span::hours(1) },
-};
+    }
 
-pub(crate) const HEADER_BYTES: Setting<Size> = Setting {
-    about: About {
+    HEADER_BYTES: Size = Size { min: 8 * KIB, max: MIB } => {
         name: "header_bytes",
         variable: "ONWARD_HEADER_BYTES",
         flag: "header-bytes",
@@ -298,6 +235,5 @@ pub(crate) const HEADER_BYTES: Setting<Size> = Setting {
         example: "\"32 KiB\"",
         meaning: "Maximum size of the headers.",
         is_rare: true,
-    },
-    kind: Size { min: 8 * KIB, max: MIB },
-};
+    }
+}

@@ -7,8 +7,7 @@ use onward_core::{Millis, Span};
 use onward_engine::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tower::{Layer, Service};
+use tower::Service;
 
 /// Opens after so many calls in a row that failed for a reason that may pass, and refuses calls with the code
 /// `circuit_open` until a pause is over; then one is let through, and decides. Refusals by the rules are answers and not
@@ -29,11 +28,9 @@ struct Seen {
     trying: bool,
 }
 
-/// Calls behind a breaker.
-#[derive(Debug, Clone)]
-pub struct Breaking<S> {
-    inner: S,
-    breaker: CircuitBreaker,
+layer! {
+    /// Calls behind a breaker.
+    CircuitBreaker => Breaking
 }
 
 impl Default for CircuitBreaker {
@@ -90,6 +87,26 @@ impl CircuitBreaker {
             seen.trying = false;
         }
     }
+
+    fn carry<S>(&self, inner: &mut S, call: Call) -> BoxFuture<'static, Result<Answer>>
+    where
+        S: Service<Call, Response = Answer, Error = Error, Future: Send + 'static>,
+    {
+        let mut trying = match self.enter(call.ask.waits()) {
+            Ok(tries) => Trying(self.clone(), tries),
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        let (breaker, calling) = (self.clone(), inner.call(call));
+        Box::pin(async move {
+            let answer = calling.await;
+            trying.1 = false;
+            drop(trying);
+            // A client that is shut down says nothing about what it spoke to.
+            let failed = |error: &Error| (error.is_temporary() || error.is_internal()) && !error.is_shut_down();
+            breaker.learn(answer.as_ref().is_err_and(failed));
+            answer
+        })
+    }
 }
 
 /// A call that tries for the others. Dropped before its end it has said nothing, and another one may try.
@@ -100,45 +117,6 @@ impl Drop for Trying {
         if self.1 {
             self.0.seen.lock().trying = false;
         }
-    }
-}
-
-impl<S> Layer<S> for CircuitBreaker {
-    type Service = Breaking<S>;
-
-    fn layer(&self, inner: S) -> Breaking<S> {
-        Breaking { inner, breaker: self.clone() }
-    }
-}
-
-impl<S> Service<Call> for Breaking<S>
-where
-    S: Service<Call, Response = Answer, Error = Error>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Answer>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let mut trying = match self.breaker.enter(call.ask.waits()) {
-            Ok(tries) => Trying(self.breaker.clone(), tries),
-            Err(error) => return Box::pin(std::future::ready(Err(error))),
-        };
-        let (breaker, calling) = (self.breaker.clone(), self.inner.call(call));
-        Box::pin(async move {
-            let answer = calling.await;
-            trying.1 = false;
-            drop(trying);
-            // A client that is shut down says nothing about what it spoke to.
-            let failed = |error: &Error| (error.is_temporary() || error.is_internal()) && !error.is_shut_down();
-            breaker.learn(answer.as_ref().is_err_and(failed));
-            answer
-        })
     }
 }
 

@@ -7,8 +7,7 @@ use onward_core::Span;
 use onward_engine::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tower::{Layer, Service};
+use tower::Service;
 
 /// Lets so many calls through in a second. Those of a second may come at once; whoever comes then waits for its turn, in
 /// order. Renewals and reports of workers are never held up: they free what others wait for.
@@ -35,11 +34,9 @@ impl Turns {
     }
 }
 
-/// Calls that wait for their turn.
-#[derive(Debug, Clone)]
-pub struct Limited<S> {
-    inner: S,
-    limit: RateLimit,
+layer! {
+    /// Calls that wait for their turn.
+    RateLimit => Limited + Clone + Send + 'static
 }
 
 impl RateLimit {
@@ -61,43 +58,24 @@ impl RateLimit {
         let wait = self.turns.lock().take(now);
         Span(wait.div_ceil(1_000))
     }
-}
 
-impl<S> Layer<S> for RateLimit {
-    type Service = Limited<S>;
-
-    fn layer(&self, inner: S) -> Limited<S> {
-        Limited { inner, limit: self.clone() }
-    }
-}
-
-impl<S> Service<Call> for Limited<S>
-where
-    S: Service<Call, Response = Answer, Error = Error> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Answer>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+    fn carry<S>(&self, inner: &mut S, call: Call) -> BoxFuture<'static, Result<Answer>>
+    where
+        S: Service<Call, Response = Answer, Error = Error, Future: Send + 'static> + Clone + Send + 'static,
+    {
         let wait = match call.ask {
             Ask::Renew { .. } | Ask::Report { .. } => Span(0),
-            _ => self.limit.wait(),
+            _ => self.wait(),
         };
         if wait == Span(0) {
-            return Box::pin(self.inner.call(call));
+            return Box::pin(inner.call(call));
         }
         // The one that said it is ready is taken along; another stays behind for the next call.
-        let ready = self.inner.clone();
-        let (mut inner, clock) = (std::mem::replace(&mut self.inner, ready), self.limit.clock.clone());
+        let next = inner.clone();
+        let (mut ready, clock) = (std::mem::replace(inner, next), self.clock.clone());
         Box::pin(async move {
             clock.sleep(wait).await;
-            inner.call(call).await
+            ready.call(call).await
         })
     }
 }

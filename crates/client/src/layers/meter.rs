@@ -8,8 +8,7 @@ use onward_engine::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tower::{Layer, Service};
+use tower::Service;
 
 /// Counts calls; clones count together.
 #[derive(Debug, Clone)]
@@ -40,11 +39,9 @@ pub struct Row {
     pub longest: Span,
 }
 
-/// Calls that are counted.
-#[derive(Debug, Clone)]
-pub struct Metered<S> {
-    inner: S,
-    meter: Meter,
+layer! {
+    /// Calls that are counted.
+    Meter => Metered
 }
 
 impl Default for Meter {
@@ -87,33 +84,14 @@ impl Meter {
         count.took = count.took + took;
         count.longest = count.longest.max(took);
     }
-}
 
-impl<S> Layer<S> for Meter {
-    type Service = Metered<S>;
-
-    fn layer(&self, inner: S) -> Metered<S> {
-        Metered { inner, meter: self.clone() }
-    }
-}
-
-impl<S> Service<Call> for Metered<S>
-where
-    S: Service<Call, Response = Answer, Error = Error>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Answer>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let (name, meter) = (call.ask.name(), self.meter.clone());
+    fn carry<S>(&self, inner: &mut S, call: Call) -> BoxFuture<'static, Result<Answer>>
+    where
+        S: Service<Call, Response = Answer, Error = Error, Future: Send + 'static>,
+    {
+        let (name, meter) = (call.ask.name(), self.clone());
         let began = meter.clock.now();
-        let calling = self.inner.call(call);
+        let calling = inner.call(call);
         Box::pin(async move {
             let answer = calling.await;
             let code = answer.as_ref().map_or_else(|error| error.code(), |_| "ok");

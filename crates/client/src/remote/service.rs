@@ -8,23 +8,24 @@ use super::reports::{self, Ended, Told};
 use super::submits::{self, Piece};
 use super::{decode, encode};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
+use crate::calls::Calls;
 use crate::wire::{
-    Acted, AttemptList, CancelRequest, CountsAnswer, EventPage, FoundPage, HistoryPage, KeyList, LaneInfo, LaneList,
-    LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer, RenewRequest,
-    RescheduleRequest, TagsRequest,
+    Acted, AttemptList, CancelRequest, EventPage, FoundPage, HistoryPage, IssuedKey, KeyInfo, KeyList, LaneInfo,
+    LaneList, LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer,
+    RenewRequest, RescheduleRequest, TagsRequest,
 };
 use crate::{Description, Error, Found, Result};
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use onward_core::record::Did;
 use onward_core::{
-    Act, Category, Claimed, CommandId, ExecutionId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Rejection,
-    Span, Submitted, limits,
+    Act, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange, Namespace, Payload,
+    Rejection, Span, Submitted, limits,
 };
 use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants, chosen_id};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tower::Service;
+use tower::service_fn;
 use uuid::Uuid;
 
 /// The most bytes of work in one request.
@@ -41,29 +42,21 @@ pub(crate) struct Remote {
     claims: Claims,
 }
 
-impl Service<Call> for Remote {
-    type Response = Answer;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Answer>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let remote = self.clone();
-        Box::pin(async move {
-            let _under_way = remote.exchange.enter().await?;
-            remote.answer(call).await
-        })
-    }
-}
-
 impl Remote {
     pub(super) fn new(exchange: Arc<Exchange>) -> Self {
         let (submits, reports) = (submits::gather(exchange.clone()), reports::gather(exchange.clone()));
         let claims = Claims::new(exchange.clone());
         Self { exchange, submits, reports, claims }
+    }
+
+    pub(super) fn into_calls(self) -> Calls {
+        Calls::new(service_fn(move |call: Call| {
+            let remote = self.clone();
+            async move {
+                let _under_way = remote.exchange.enter().await?;
+                remote.answer(call).await
+            }
+        }))
     }
 
     async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
@@ -89,13 +82,10 @@ impl Remote {
             Ask::OperateMany { ids, act } => self.operate_many(of, ids, &act).await.into(),
             Ask::IssueKey(request) => {
                 // A repeat would issue a second key.
-                self.exchange
-                    .ask::<crate::wire::IssuedKey>(Request::post(of, "/v1/keys", &request)?.once())
-                    .await?
-                    .into()
+                self.exchange.ask::<IssuedKey>(Request::post(of, "/v1/keys", &request)?.once()).await?.into()
             }
             Ask::RevokeKey(id) => {
-                self.exchange.ask::<crate::wire::KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
+                self.exchange.ask::<KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
             }
             Ask::SetLane { lane, change } => self.set_lane(of, &lane, change).await?.into(),
             other => self.read(of, other).await?,
@@ -104,41 +94,25 @@ impl Remote {
 
     /// What changes nothing.
     async fn read(&self, of: &Namespace, ask: Ask) -> Result<Answer> {
-        let get = |path: String| Request::get(of, path);
+        let of_one = |id: ExecutionId, what: &str| format!("/v1/executions/{id}/{what}");
         Ok(match ask {
-            Ask::Attempts(id) => {
-                let list: AttemptList = self.exchange.ask(get(format!("/v1/executions/{id}/attempts"))).await?;
-                list.attempts.into()
-            }
-            Ask::History(id) => {
-                let page: HistoryPage = self.exchange.ask(get(format!("/v1/executions/{id}/history"))).await?;
-                page.transitions.into()
-            }
-            Ask::Why(id) => {
-                let why: Box<onward_core::Explanation> =
-                    self.exchange.ask(get(format!("/v1/executions/{id}/why"))).await?;
-                why.into()
-            }
+            Ask::Attempts(id) => self.get::<AttemptList>(of, of_one(id, "attempts")).await?.attempts.into(),
+            Ask::History(id) => self.get::<HistoryPage>(of, of_one(id, "history")).await?.transitions.into(),
+            Ask::Why(id) => self.get::<Box<Explanation>>(of, of_one(id, "why")).await?.into(),
             Ask::Find { filter, cursor, limit } => {
                 let query = encode::search(filter, cursor, limit.clamp(1, limits::PAGE_MAX));
-                let page: FoundPage = self.exchange.ask(get(encode::with_query("/v1/executions", &query))).await?;
+                let page: FoundPage = self.get(of, encode::with_query("/v1/executions", &query)).await?;
                 Found { executions: page.executions, scanned: page.scanned, next: page.next }.into()
             }
-            Ask::Counts => {
-                let counts: CountsAnswer = self.exchange.ask(get("/v1/counts".to_owned())).await?;
-                decode::counts(counts).into()
-            }
+            Ask::Counts => decode::counts(self.get(of, "/v1/counts").await?).into(),
             Ask::Lanes => {
-                let list: LaneList = self.exchange.ask(get("/v1/lanes".to_owned())).await?;
+                let list: LaneList = self.get(of, "/v1/lanes").await?;
                 list.lanes.into_iter().map(decode::lane).collect::<Vec<_>>().into()
             }
-            Ask::Lane(lane) => {
-                let info: LaneInfo = self.exchange.ask(get(format!("/v1/lanes/{lane}"))).await?;
-                decode::lane(info).into()
-            }
+            Ask::Lane(lane) => decode::lane(self.get(of, format!("/v1/lanes/{lane}")).await?).into(),
             Ask::Events { filter, cursor, wait, limit } => {
                 let query = encode::events(filter, cursor, wait, limit.clamp(1, limits::PAGE_MAX));
-                let request = get(encode::with_query("/v1/events", &query)).waiting(wait);
+                let request = Request::get(of, encode::with_query("/v1/events", &query)).waiting(wait);
                 let minimum = MinimumWait::start(wait);
                 let page: EventPage = self.exchange.ask(request).await?;
                 if page.events.is_empty() {
@@ -146,12 +120,16 @@ impl Remote {
                 }
                 decode::events(page).into()
             }
-            Ask::Keys => self.exchange.ask::<KeyList>(get("/v1/keys".to_owned())).await?.keys.into(),
+            Ask::Keys => self.get::<KeyList>(of, "/v1/keys").await?.keys.into(),
             other => {
                 let what = format!("{} is not something to read", other.name());
                 return Err(onward_engine::Error::Internal(what).into());
             }
         })
+    }
+
+    async fn get<T: DeserializeOwned>(&self, of: &Namespace, path: impl Into<String>) -> Result<T> {
+        self.exchange.ask(Request::get(of, path)).await
     }
 
     /// An id that starts with the server's time, so that the newest work has the largest.
@@ -214,7 +192,7 @@ impl Remote {
 
     /// An execution; nothing when there is none.
     async fn look(&self, of: &Namespace, id: ExecutionId) -> Result<Option<Description>> {
-        absent(self.exchange.ask(Request::get(of, format!("/v1/executions/{id}"))).await)
+        absent(self.get(of, format!("/v1/executions/{id}")).await)
     }
 
     async fn input(&self, of: &Namespace, id: ExecutionId) -> Result<Option<Payload>> {

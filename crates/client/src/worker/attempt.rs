@@ -2,12 +2,12 @@
 
 use super::WorkerState;
 use super::leases::HeldLease;
-use super::report::{self, End};
+use super::report;
 use super::running::Stage;
 use crate::call::Ask;
 use crate::{Context, handler};
-use onward_core::{Claimed, Reason, Renewed, Span, When};
-use onward_engine::{self as engine, LeaseReport};
+use onward_core::{Claimed, Payload, Reason, Renewed, Span, When};
+use onward_engine::{End, LeaseReport};
 use tracing::Instrument;
 
 /// How long work of an unknown kind waits before it is offered again.
@@ -47,7 +47,7 @@ pub(crate) async fn run(state: std::sync::Arc<WorkerState>, taken: Taken) {
 /// Returns work that arrived when the worker had stopped taking any; nothing of it has run.
 async fn give_back(state: &WorkerState, claimed: &Claimed) {
     let execution = claimed.fence.execution;
-    let report = LeaseReport { command: state.command(), fence: claimed.fence, end: engine::End::GiveBack };
+    let report = LeaseReport { command: state.command(), fence: claimed.fence, end: End::GiveBack };
     if let Err(error) = report::send(&state.client, report, None).await.0 {
         tracing::warn!(%execution, %error, "unused work could not be given back; its lease will run out");
     }
@@ -63,24 +63,25 @@ pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> 
         return None;
     }
     match &end {
-        End::Success(_) => tracing::debug!("succeeded"),
-        End::Failed(failure) => {
+        End::Complete(_) => tracing::debug!("succeeded"),
+        End::Fail(failure) => {
             tracing::debug!(category = failure.category.as_str(), message = &*failure.message, "failed");
         }
-        End::Later(_) => tracing::debug!("goes on later"),
-        End::Cancelled(reason) => tracing::info!(%reason, "cancelled by its handler"),
-        End::Stopped => tracing::info!("stopped before it ended; somebody else goes on"),
+        End::Delay(_) => tracing::debug!("goes on later"),
+        End::Cancel(reason) => tracing::info!(%reason, "cancelled by its handler"),
+        End::GiveBack => tracing::info!("stopped before it ended; somebody else goes on"),
     }
     report::end(state, &lease, fence, end).await
 }
 
-async fn handle(state: &WorkerState, claimed: Claimed, lease: &HeldLease) -> End {
+async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) -> End {
     let Some(handler) = state.handlers.get(&claimed.kind) else { return unknown(state, &claimed).await };
-    let ctx = Context::new(state.client.clone(), &claimed, lease.signs(), state.watch_stage());
+    let input = std::mem::replace(&mut claimed.input, Payload::null());
+    let ctx = Context::new(state.client.clone(), claimed, lease.signs(), state.watch_stage());
     tokio::select! {
         biased;
-        end = handler::call(handler, ctx, claimed.input) => end.map_or_else(End::from, End::Success),
-        () = state.reaches(Stage::Stopping) => End::Stopped,
+        end = handler::call(handler, ctx, input) => end.map_or_else(End::from, End::Complete),
+        () = state.reaches(Stage::Stopping) => End::GiveBack,
     }
 }
 
@@ -95,5 +96,5 @@ async fn unknown(state: &WorkerState, claimed: &Claimed) -> End {
     if let Err(error) = said {
         tracing::debug!(%error, "nobody could be told");
     }
-    End::Later(When::After(UNKNOWN_PAUSE))
+    End::Delay(When::After(UNKNOWN_PAUSE))
 }

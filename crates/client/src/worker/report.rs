@@ -6,8 +6,8 @@ use super::leases::HeldLease;
 use crate::call::{Ask, Reports};
 use crate::failed::Why;
 use crate::{Client, Error, Result};
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Reason, Span, When};
-use onward_engine::{self as engine, LeaseReport, Wants};
+use onward_core::{Category, Claimed, CommandId, Failure, Fence, Span};
+use onward_engine::{self as engine, End, LeaseReport, Wants};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
 const PAUSE_FIRST: Span = Span(50);
@@ -16,41 +16,13 @@ const PAUSE_MAX: Span = Span::seconds(2);
 /// breaks it every time must not go on for ever under a lease that is renewed meanwhile.
 const BROKEN_MAX: u32 = 5;
 
-/// How an attempt ended.
-#[derive(Debug, Clone)]
-pub(crate) enum End {
-    /// With a result.
-    Success(Payload),
-    /// With an error.
-    Failed(Failure),
-    /// Not yet: it goes on later.
-    Later(When),
-    /// Unwanted.
-    Cancelled(Reason),
-    /// By the worker, which stops: another one starts over, and no retry is used up.
-    Stopped,
-}
-
 impl From<Why> for End {
     fn from(why: Why) -> Self {
         match why {
-            Why::Failed(failure) => Self::Failed(failure),
-            Why::Later(when) => Self::Later(when),
-            Why::Cancelled(reason) => Self::Cancelled(reason),
+            Why::Failed(failure) => Self::Fail(failure),
+            Why::Later(when) => Self::Delay(when),
+            Why::Cancelled(reason) => Self::Cancel(reason),
         }
-    }
-}
-
-impl End {
-    fn report(&self, command: CommandId, fence: Fence) -> LeaseReport {
-        let end = match self.clone() {
-            Self::Success(result) => engine::End::Complete(result),
-            Self::Failed(failure) => engine::End::Fail(failure),
-            Self::Later(when) => engine::End::Delay(when),
-            Self::Cancelled(reason) => engine::End::Cancel(reason),
-            Self::Stopped => engine::End::GiveBack,
-        };
-        LeaseReport { command, fence, end }
     }
 }
 
@@ -71,9 +43,10 @@ pub(crate) async fn send(client: &Client, report: LeaseReport, claim: Option<Wan
 /// Reports an end. After a success the next execution is asked for in the same breath, since a slot becomes free.
 pub(crate) async fn end(state: &WorkerState, lease: &HeldLease, fence: Fence, end: End) -> Option<Taken> {
     let command = state.command();
-    let refills = matches!(end, End::Success(_)) && state.refills();
+    let refills = matches!(end, End::Complete(_)) && state.refills();
     let claim = refills.then(|| state.wants(1));
-    let (reported, mut claimed) = send(&state.client, end.report(command, fence), claim).await;
+    let report = LeaseReport { command, fence, end: end.clone() };
+    let (reported, mut claimed) = send(&state.client, report, claim).await;
     // Its lease is renewed from now on, however long the report before it takes.
     let next = claimed.pop().map(|claimed| Taken::new(state, claimed));
     if let Err(error) = reported {
@@ -96,9 +69,9 @@ async fn insist(
     loop {
         broken += u32::from(error.is_internal());
         let may_pass = error.is_temporary() || (1..=BROKEN_MAX).contains(&broken);
-        if error.is_argument() && matches!(end, End::Success(_) | End::Later(_)) {
+        if error.is_argument() && matches!(end, End::Complete(_) | End::Delay(_)) {
             // What the handler returned is refused, and so it would be after another attempt.
-            end = End::Failed(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
+            end = End::Fail(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
             command = state.command();
         } else if error.is_refused() {
             return tracing::info!(%execution, %error, "the attempt is over; its end is not reported");
@@ -109,7 +82,8 @@ async fn insist(
             state.client.clock().sleep(state.client.chance().jittered(pause)).await;
             pause = Span(pause.0 * 2).min(PAUSE_MAX);
         }
-        match send(&state.client, end.report(command, fence), None).await.0 {
+        let report = LeaseReport { command, fence, end: end.clone() };
+        match send(&state.client, report, None).await.0 {
             Ok(()) => return,
             Err(again) => error = again,
         }

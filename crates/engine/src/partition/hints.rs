@@ -1,8 +1,7 @@
 //! Updates the hints in memory after a commit: board, timers, registries and end waiters.
 
 use crate::metrics::{Counter, Metrics};
-use crate::partition::batch::Step;
-use crate::partition::batch::{Change, ready};
+use crate::partition::batch::{Change, Step, ready};
 use crate::shared::Shared;
 use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};

@@ -1,10 +1,9 @@
 //! One thing done with every execution that passes a filter.
 
 use crate::access::Caller;
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, ok};
 use crate::app::App;
 use crate::body::One;
-use crate::problem::Refusal;
 use axum::extract::State;
 use onward::Error;
 use onward::wire::{BulkAction, BulkAnswer, BulkRefusal, BulkRequest, Problem};
@@ -25,7 +24,7 @@ pub(super) async fn bulk(
     State(app): State<Arc<App>>,
     caller: Caller,
     One(request, _room): One<BulkRequest>,
-) -> Result<Said<BulkAnswer>, Refusal> {
+) -> Answer<BulkAnswer> {
     if request.grace.is_some() && request.action != BulkAction::Cancel {
         let why = "only what is cancelled can be given time to stop".to_owned();
         return Err(Rejection::InvalidArgument { field: "grace", why }.into());

@@ -1,7 +1,7 @@
 //! Events, in pages and as a stream.
 
 use crate::access::Caller;
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, ok};
 use crate::app::App;
 use crate::body::Asked;
 use crate::metrics::Counted;
@@ -39,7 +39,7 @@ pub(super) async fn page(
     State(app): State<Arc<App>>,
     caller: Caller,
     Asked(query): Asked<EventQuery>,
-) -> Result<Said<EventPage>, Refusal> {
+) -> Answer<EventPage> {
     let wait = app.wait(query.wait.map_or(Span(0), |length| length.0));
     let (filter, limit) = (query.filter()?, query.limit.unwrap_or(PAGE));
     let ask = |wait| Ask::Events { filter: filter.clone(), cursor: query.cursor.clone(), wait, limit };

@@ -1,7 +1,7 @@
 //! Looking at executions.
 
 use crate::access::Caller;
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, Said, ok};
 use crate::app::App;
 use crate::body::{Asked, InPath};
 use crate::problem::Refusal;
@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 #[utoipa::path(get, path = "/v1/executions", tag = "executions", params(SearchQuery), responses(
     (status = 200, description = "One page", body = FoundPage),
 ))]
-pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> Result<Said<FoundPage>, Refusal> {
+pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> Answer<FoundPage> {
     let filter = query.filter().into_filter()?;
     let found = caller.client.find(&filter, query.cursor.as_deref(), query.limit.unwrap_or(PAGE)).await?;
     Ok(ok(FoundPage { executions: found.executions, scanned: found.scanned, next: found.next }))
@@ -32,7 +32,7 @@ pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> 
 #[utoipa::path(get, path = "/v1/counts", tag = "executions", responses(
     (status = 200, description = "Counted to 100,000 of each", body = CountsAnswer),
 ))]
-pub(super) async fn counts(caller: Caller) -> Result<Said<CountsAnswer>, Refusal> {
+pub(super) async fn counts(caller: Caller) -> Answer<CountsAnswer> {
     Ok(ok(caller.client.counts().await?.into()))
 }
 
@@ -41,11 +41,8 @@ pub(super) async fn counts(caller: Caller) -> Result<Said<CountsAnswer>, Refusal
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "The execution", body = Description),
 ))]
-pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<Description>, Refusal> {
-    match caller.client.get(id).await? {
-        Some(found) => Ok(ok(found)),
-        None => Err(Rejection::ExecutionNotFound(id).into()),
-    }
+pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<Description> {
+    Ok(ok(caller.client.get(id).await?.ok_or(Rejection::ExecutionNotFound(id))?))
 }
 
 /// Get what an execution was submitted with, as it was given.
@@ -54,10 +51,7 @@ pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Resu
     (status = 200, description = "The input, with its own content type", content_type = "*/*", body = serde_json::Value),
 ))]
 pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Response, Refusal> {
-    match caller.client.input(id).await? {
-        Some(payload) => Ok(raw(payload)),
-        None => Err(Rejection::ExecutionNotFound(id).into()),
-    }
+    Ok(raw(caller.client.input(id).await?.ok_or(Rejection::ExecutionNotFound(id))?))
 }
 
 /// Get what an execution ended with, as its handler gave it.
@@ -111,7 +105,7 @@ fn raw(payload: Payload) -> Response {
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "Oldest first", body = AttemptList),
 ))]
-pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<AttemptList>, Refusal> {
+pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<AttemptList> {
     Ok(ok(AttemptList { attempts: caller.client.attempts(id).await? }))
 }
 
@@ -120,7 +114,7 @@ pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) ->
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "Oldest first", body = HistoryPage),
 ))]
-pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<HistoryPage>, Refusal> {
+pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<HistoryPage> {
     Ok(ok(HistoryPage { transitions: caller.client.history(id).await? }))
 }
 
@@ -129,6 +123,6 @@ pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> 
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "The explanation", body = Explanation),
 ))]
-pub(super) async fn why(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Said<Explanation>, Refusal> {
+pub(super) async fn why(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<Explanation> {
     Ok(ok(caller.client.why(id).await?))
 }

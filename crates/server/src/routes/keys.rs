@@ -1,10 +1,9 @@
 //! Keys.
 
 use crate::access::Caller;
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, Said, ok};
 use crate::app::App;
 use crate::body::{InPath, One};
-use crate::problem::Refusal;
 use axum::extract::State;
 use axum::http::StatusCode;
 use onward::wire::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
@@ -15,7 +14,7 @@ use std::sync::Arc;
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", responses(
     (status = 200, description = "Oldest first", body = KeyList),
 ))]
-pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Said<KeyList>, Refusal> {
+pub(super) async fn list(State(app): State<Arc<App>>) -> Answer<KeyList> {
     Ok(ok(KeyList { keys: app.engine().keys().await?.into_iter().map(KeyInfo::from).collect() }))
 }
 
@@ -27,7 +26,7 @@ pub(super) async fn issue(
     State(app): State<Arc<App>>,
     caller: Caller,
     One(request, _room): One<NewKeyRequest>,
-) -> Result<Said<IssuedKey>, Refusal> {
+) -> Answer<IssuedKey> {
     let (secret, new) = request.draw(app.chance());
     let kept = app.engine().issue_key(new, caller.actor).await?;
     Ok(Said(StatusCode::CREATED, IssuedKey { key: secret.reveal(kept.id), info: kept.into() }))
@@ -42,7 +41,7 @@ pub(super) async fn revoke(
     State(app): State<Arc<App>>,
     caller: Caller,
     InPath(id): InPath<ApiKeyId>,
-) -> Result<Said<KeyInfo>, Refusal> {
+) -> Answer<KeyInfo> {
     let kept = app.engine().revoke_key(id, caller.actor).await?;
     app.keyring.forget(id);
     Ok(ok(kept.into()))

@@ -1,7 +1,7 @@
 //! Lanes.
 
 use crate::access::Caller;
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, ok};
 use crate::app::App;
 use crate::body::{InPath, One};
 use crate::problem::Refusal;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[utoipa::path(get, path = "/v1/lanes", tag = "lanes", responses(
     (status = 200, description = "By name", body = LaneList),
 ))]
-pub(super) async fn list(caller: Caller) -> Result<Said<LaneList>, Refusal> {
+pub(super) async fn list(caller: Caller) -> Answer<LaneList> {
     let lanes = caller.client.lanes().await?;
     Ok(ok(LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() }))
 }
@@ -27,7 +27,7 @@ pub(super) async fn list(caller: Caller) -> Result<Said<LaneList>, Refusal> {
     params(("lane" = Lane, Path, description = "Which")), responses(
     (status = 200, description = "The lane", body = LaneInfo),
 ))]
-pub(super) async fn get(caller: Caller, InPath(lane): InPath<Lane>) -> Result<Said<LaneInfo>, Refusal> {
+pub(super) async fn get(caller: Caller, InPath(lane): InPath<Lane>) -> Answer<LaneInfo> {
     Ok(ok(look(&caller, lane).await?))
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn change(
     InPath(lane): InPath<Lane>,
     headers: HeaderMap,
     One(patch, _room): One<LanePatch>,
-) -> Result<Said<LaneInfo>, Refusal> {
+) -> Answer<LaneInfo> {
     let set = SetLane {
         command: caller.command(&headers, lane.as_str()).unwrap_or_else(|| app.engine().command_id()),
         namespace: caller.client.namespace().clone(),

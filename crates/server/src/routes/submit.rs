@@ -1,7 +1,7 @@
 //! Submitting work, one piece or many.
 
 use crate::access::{Caller, IDEMPOTENCY_KEY};
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, Said, ok};
 use crate::app::App;
 use crate::body::{Asked, Many, One};
 use crate::problem::Refusal;
@@ -42,7 +42,7 @@ pub(super) async fn submit(
     Asked(query): Asked<WaitQuery>,
     headers: HeaderMap,
     One(work, room): One<NewWork>,
-) -> Result<Said<SubmitAnswer>, Refusal> {
+) -> Answer<SubmitAnswer> {
     let mut new = work.into_new(&caller.client)?;
     keyed(&mut new, &headers)?;
     new.trace = new.trace.or_else(|| traces::of(&headers));
@@ -102,12 +102,11 @@ pub(super) async fn submit_batch(
     State(app): State<Arc<App>>,
     caller: Caller,
     Many(batch, _room): Many<SubmitBatch>,
-) -> Result<Said<SubmitBatchAnswer>, Refusal> {
-    let pieces: Vec<Result<NewExecution, Error>> =
-        batch.executions.into_iter().map(|work| work.into_new(&caller.client)).collect();
-    let (mut good, mut places) = (Vec::with_capacity(pieces.len()), Vec::with_capacity(pieces.len()));
-    for piece in pieces {
-        places.push(piece.map(|new| good.push(new)));
+) -> Answer<SubmitBatchAnswer> {
+    let count = batch.executions.len();
+    let (mut good, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for work in batch.executions {
+        places.push(work.into_new(&caller.client).map(|new| good.push(new)));
     }
     let mut answers = app.engine().submit_many(good).await?.into_iter();
     let results = places.into_iter().map(|place| {

@@ -1,7 +1,7 @@
 //! What workers call: claim, renew, report. A worker needs nothing but HTTP.
 
 use crate::access::{Caller, IDEMPOTENCY_KEY};
-use crate::answer::{Said, ok};
+use crate::answer::{Answer, ok};
 use crate::app::App;
 use crate::body::{Many, One};
 use crate::metrics::Counted;
@@ -21,8 +21,6 @@ use std::sync::Arc;
 /// The most bytes of inputs in one answer; what does not fit is claimed by the next call.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-type Reporting = Result<Said<ReportAnswer>, Refusal>;
-
 /// Claim executions under leases; with nothing ready, wait for the first.
 #[utoipa::path(post, path = "/v1/work/claim", tag = "work", request_body = ClaimRequest, responses(
     (status = 200, description = "What was claimed; empty when nothing was ready in time", body = ClaimAnswer),
@@ -31,7 +29,7 @@ pub(super) async fn claim(
     State(app): State<Arc<App>>,
     caller: Caller,
     One(request, room): One<ClaimRequest>,
-) -> Result<Said<ClaimAnswer>, Refusal> {
+) -> Answer<ClaimAnswer> {
     drop(room);
     Ok(ok(ClaimAnswer { executions: take(&app, &caller, &request).await?.tell() }))
 }
@@ -114,21 +112,30 @@ pub(super) async fn renew(
     State(app): State<Arc<App>>,
     caller: Caller,
     Many(request, _room): Many<RenewRequest>,
-) -> Result<Said<RenewAnswer>, Refusal> {
+) -> Answer<RenewAnswer> {
     let ttl = request.lease.map_or(limits::LEASE_DEFAULT, |length| length.0);
     let namespace = caller.client.namespace();
     let owned: Vec<ClientResult<Fence>> = request.leases.into_iter().map(|lease| own(namespace, lease)).collect();
     let fences: Vec<Fence> = owned.iter().filter_map(|fence| fence.as_ref().ok().copied()).collect();
-    let mut answers = app.engine().renew(&fences, ttl).await.into_iter();
-    let mut results = Vec::with_capacity(owned.len());
-    for fence in owned {
-        let renewed = match fence {
-            Ok(fence) => veiled(&caller, fence, answers.next().unwrap_or_else(unanswered)).await,
-            Err(error) => Err(error),
-        };
-        results.push(ItemAnswer::of(renewed, Leased::from));
-    }
+    let renewed = in_place(&caller, owned, app.engine().renew(&fences, ttl).await).await;
+    let results = renewed.into_iter().map(|renewed| ItemAnswer::of(renewed, Leased::from)).collect();
     Ok(ok(RenewAnswer { results }))
+}
+
+/// The engine's answers about leases, each in its lease's place; a lease that is not the caller's was not asked about.
+async fn in_place<T>(
+    caller: &Caller,
+    leases: Vec<ClientResult<Fence>>,
+    answers: Vec<Result<T, onward_engine::Error>>,
+) -> Vec<ClientResult<T>> {
+    let (mut answers, mut placed) = (answers.into_iter(), Vec::with_capacity(leases.len()));
+    for lease in leases {
+        placed.push(match lease {
+            Ok(fence) => veiled(caller, fence, answers.next().unwrap_or_else(unanswered)).await,
+            Err(error) => Err(error),
+        });
+    }
+    placed
 }
 
 fn unanswered<T>() -> Result<T, onward_engine::Error> {
@@ -147,21 +154,12 @@ async fn report(app: &App, caller: &Caller, items: Vec<ReportItem>) -> Vec<Clien
             Ok(fence)
         })
         .collect();
-    let mut answers = app.engine().report(good).await.into_iter();
-    let mut reported = Vec::with_capacity(places.len());
-    for place in places {
-        reported.push(match place {
-            Ok(fence) => veiled(caller, fence, answers.next().unwrap_or_else(unanswered)).await,
-            Err(error) => Err(error),
-        });
-    }
-    reported
+    in_place(caller, places, app.engine().report(good).await).await
 }
 
 /// Carries out one report, which a key in the header makes repeatable.
-async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, item: impl Into<ReportItem>) -> Reporting {
+async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<ReportAnswer> {
     let namespace = caller.client.namespace();
-    let mut item: ReportItem = item.into();
     item.command = item.command.or_else(|| {
         let key = headers.get(IDEMPOTENCY_KEY)?;
         Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes()]))
@@ -171,69 +169,39 @@ async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, item: impl 
     Ok(ok(reported.into()))
 }
 
-/// End an execution well.
-#[utoipa::path(post, path = "/v1/work/complete", tag = "work", request_body = CompleteRequest, responses(
-    (status = 200, description = "What came of it", body = ReportAnswer),
-))]
-pub(super) async fn complete(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    headers: HeaderMap,
-    One(request, _room): One<CompleteRequest>,
-) -> Reporting {
-    report_one(&app, &caller, &headers, request).await
+/// Handlers that end a lease. A row holds the description, the name and the path of a handler, and its body.
+macro_rules! ends {
+    ($($(#[$about:meta])* $name:ident $path:tt $body:ident;)+) => {$(
+        $(#[$about])*
+        #[utoipa::path(post, path = $path, tag = "work", request_body = $body, responses(
+            (status = 200, description = "What came of it", body = ReportAnswer),
+        ))]
+        pub(super) async fn $name(
+            State(app): State<Arc<App>>,
+            caller: Caller,
+            headers: HeaderMap,
+            One(request, _room): One<$body>,
+        ) -> Answer<ReportAnswer> {
+            report_one(&app, &caller, &headers, request.into()).await
+        }
+    )+};
 }
 
-/// End an attempt badly; the policy decides what follows.
-#[utoipa::path(post, path = "/v1/work/fail", tag = "work", request_body = FailRequest, responses(
-    (status = 200, description = "What came of it", body = ReportAnswer),
-))]
-pub(super) async fn fail(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    headers: HeaderMap,
-    One(request, _room): One<FailRequest>,
-) -> Reporting {
-    report_one(&app, &caller, &headers, request).await
-}
+ends! {
+    /// End an execution well.
+    complete "/v1/work/complete" CompleteRequest;
 
-/// Go on with an attempt later; its lease is released.
-#[utoipa::path(post, path = "/v1/work/delay", tag = "work", request_body = DelayRequest, responses(
-    (status = 200, description = "What came of it", body = ReportAnswer),
-))]
-pub(super) async fn delay(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    headers: HeaderMap,
-    One(request, _room): One<DelayRequest>,
-) -> Reporting {
-    report_one(&app, &caller, &headers, request).await
-}
+    /// End an attempt badly; the policy decides what follows.
+    fail "/v1/work/fail" FailRequest;
 
-/// Give a lease back; another worker may take the execution at once, and no retry is used up.
-#[utoipa::path(post, path = "/v1/work/unclaim", tag = "work", request_body = ReturnRequest, responses(
-    (status = 200, description = "What came of it", body = ReportAnswer),
-))]
-pub(super) async fn unclaim(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    headers: HeaderMap,
-    One(request, _room): One<ReturnRequest>,
-) -> Reporting {
-    report_one(&app, &caller, &headers, request).await
-}
+    /// Go on with an attempt later; its lease is released.
+    delay "/v1/work/delay" DelayRequest;
 
-/// Cancel an execution that its worker finds unwanted.
-#[utoipa::path(post, path = "/v1/work/cancel", tag = "work", request_body = WorkerCancelRequest, responses(
-    (status = 200, description = "What came of it", body = ReportAnswer),
-))]
-pub(super) async fn cancel(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    headers: HeaderMap,
-    One(request, _room): One<WorkerCancelRequest>,
-) -> Reporting {
-    report_one(&app, &caller, &headers, request).await
+    /// Give a lease back; another worker may take the execution at once, and no retry is used up.
+    unclaim "/v1/work/unclaim" ReturnRequest;
+
+    /// Cancel an execution that its worker finds unwanted.
+    cancel "/v1/work/cancel" WorkerCancelRequest;
 }
 
 /// Say how far an attempt is, and learn whether its lease still holds.
@@ -244,7 +212,7 @@ pub(super) async fn progress(
     State(app): State<Arc<App>>,
     caller: Caller,
     One(request, _room): One<ProgressRequest>,
-) -> Result<Said<Leased>, Refusal> {
+) -> Answer<Leased> {
     Ok(ok(note(&app, &caller, request).await?))
 }
 
@@ -262,7 +230,7 @@ pub(super) async fn progress_batch(
     State(app): State<Arc<App>>,
     caller: Caller,
     Many(batch, _room): Many<ProgressBatch>,
-) -> Result<Said<RenewAnswer>, Refusal> {
+) -> Answer<RenewAnswer> {
     let notes = batch.items.into_iter().map(|request| note(&app, &caller, request));
     let answers = futures_util::future::join_all(notes).await;
     Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
@@ -276,7 +244,7 @@ pub(super) async fn reports(
     State(app): State<Arc<App>>,
     caller: Caller,
     Many(batch, room): Many<ReportBatch>,
-) -> Result<Said<ReportBatchAnswer>, Refusal> {
+) -> Answer<ReportBatchAnswer> {
     if let Some(claim) = &batch.claim
         && claim.wait() > Span(0)
         && !batch.reports.is_empty()

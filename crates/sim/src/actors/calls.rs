@@ -1,10 +1,12 @@
 //! One call to one process: sent, traced, counted, and its answer shown to the checkers.
 
+use crate::checker::{Checker, Since};
+use crate::clock::sleep;
 use crate::dice::Dice;
-use crate::world::{Running, Said, World};
+use crate::world::{Running, World};
 use onward_core::record::LaneState;
 use onward_core::{
-    AfterFailure, Claimed, CommandId, Failure, Fence, Lane, LaneChange, Namespace, Payload, Span, Submitted,
+    AfterFailure, Claimed, CommandId, Failure, Fence, Lane, LaneChange, Millis, Namespace, Payload, Span, Submitted,
 };
 use onward_engine::{Error, NewExecution, SubmitIds, Wants};
 use std::fmt;
@@ -42,6 +44,15 @@ impl Caller {
         self.errs(6).then(|| self.dice.span(0, 400))
     }
 
+    /// Pauses for a drawn time and returns whether faults still go on; once it is calm, returns false at once.
+    pub(super) async fn pauses(&mut self, least_ms: u64, most_ms: u64) -> bool {
+        if self.world.is_calm() {
+            return false;
+        }
+        sleep(self.dice.span(least_ms, most_ms)).await;
+        !self.world.is_calm()
+    }
+
     pub(super) fn say(&self, process: &Running, what: fmt::Arguments<'_>) {
         self.world.hub.command(format_args!("{} -> p{}: {what}", self.name, process.state.process));
     }
@@ -52,50 +63,53 @@ impl Caller {
         hurry: Option<Span>,
         call: impl Future<Output = Result<T, Error>>,
     ) -> Heard<T> {
-        let hub = self.world.hub.clone();
-        match self.world.ask(process, hurry, call).await {
-            Said::Answer(answer) => {
-                match &answer {
-                    Ok(reply) => hub.trace(format_args!("{} <- p{}: {reply:?}", self.name, process.state.process)),
-                    Err(error) => hub.trace(format_args!("{} <- p{}: {error}", self.name, process.state.process)),
-                }
-                Some(answer)
-            }
-            Said::Nothing => {
-                hub.trace(format_args!("{} <- p{}: nothing", self.name, process.state.process));
-                None
-            }
-        }
-    }
-
-    pub(crate) async fn submit(&mut self, process: &Running, ids: SubmitIds, new: &NewExecution) -> Heard<Submitted> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.submits(ids, new);
-            checker.since(begin)
-        });
-        let (hurry, key) = (self.hurry(), new.idempotency_key.as_ref().map_or("-", |key| key.as_str()));
-        self.say(process, format_args!("submit {} key {key} to {} {:?}", ids.execution, new.lane, new.when));
-        let heard = self.hear(process, hurry, process.engine.submit_with(ids, new.clone())).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.submitted(since, now, ids, new, answer));
+        let heard = self.world.ask(process, hurry, call).await;
+        let (hub, name, process) = (&self.world.hub, &self.name, process.state.process);
+        match &heard {
+            Some(Ok(reply)) => hub.trace(format_args!("{name} <- p{process}: {reply:?}")),
+            Some(Err(error)) => hub.trace(format_args!("{name} <- p{process}: {error}")),
+            None => hub.trace(format_args!("{name} <- p{process}: nothing")),
         }
         heard
     }
 
+    /// The beginning of a call: its answer must be true at some moment from now on.
+    pub(super) fn since(&self) -> Since {
+        let now = self.world.hub.now();
+        self.world.hub.check(|checker| checker.since(now))
+    }
+
+    /// Begins a call: tells the checkers what goes out, and returns when it began and when its caller leaves early.
+    pub(super) fn begin(&mut self, tell: impl FnOnce(&mut Checker)) -> (Since, Option<Span>) {
+        self.world.hub.check(tell);
+        (self.since(), self.hurry())
+    }
+
+    /// Shows the checkers the answer to a call, if there was one, and when it came.
+    pub(super) fn judge<T>(&self, heard: &Heard<T>, judge: impl FnOnce(&mut Checker, Millis, &Result<T, Error>)) {
+        if let Some(answer) = heard {
+            let now = self.world.hub.now();
+            self.world.hub.check(|checker| judge(checker, now, answer));
+        }
+    }
+
+    pub(crate) async fn submit(&mut self, process: &Running, ids: SubmitIds, new: &NewExecution) -> Heard<Submitted> {
+        let (since, hurry) = self.begin(|checker| checker.submits(ids, new));
+        let key = new.idempotency_key.as_ref().map_or("-", |key| key.as_str());
+        self.say(process, format_args!("submit {} key {key} to {} {:?}", ids.execution, new.lane, new.when));
+        let heard = self.hear(process, hurry, process.engine.submit_with(ids, new.clone())).await;
+        self.judge(&heard, |checker, now, answer| checker.submitted(since, now, ids, new, answer));
+        heard
+    }
+
     pub(crate) async fn claim(&mut self, process: &Running, wants: &Wants, wait: Span) -> Heard<Vec<Claimed>> {
-        let hub = self.world.hub.clone();
-        hub.check(|checker| checker.worker(wants));
+        self.world.hub.check(|checker| checker.worker(wants));
         let hurry = self.hurry().map(|hurry| Span(hurry.0 * 4));
         self.say(process, format_args!("claim {} within {wait}", wants.max));
         self.world.waits(wants);
         let heard = self.hear(process, hurry, process.engine.claim(wants, wait)).await;
         self.world.wakes(wants);
-        if let Some(answer) = &heard {
-            hub.check(|checker| checker.claimed(wants, answer));
-        }
+        self.judge(&heard, |checker, _, answer| checker.claimed(wants, answer));
         heard
     }
 
@@ -106,20 +120,13 @@ impl Caller {
         fence: Fence,
         result: &Payload,
     ) -> Heard<()> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.sent(command, Some(fence));
-            checker.since(begin)
-        });
-        let hurry = self.hurry();
+        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
         self.say(process, format_args!("complete {} epoch {} by {command}", fence.execution, fence.epoch));
         let call = process.engine.complete_with(command, fence, result.clone());
         let heard = self.hear(process, hurry, call).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.completed(since, now, (command, fence), result, answer));
-        }
+        self.judge(&heard, |checker, now, answer| {
+            checker.completed(since, now, (Some(command), fence), result, answer);
+        });
         heard
     }
 
@@ -130,34 +137,19 @@ impl Caller {
         fence: Fence,
         failure: &Failure,
     ) -> Heard<AfterFailure> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.sent(command, Some(fence));
-            checker.since(begin)
-        });
-        let hurry = self.hurry();
+        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
         self.say(process, format_args!("fail {} epoch {} by {command}", fence.execution, fence.epoch));
         let call = process.engine.fail_with(command, fence, failure.clone());
         let heard = self.hear(process, hurry, call).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.failed(since, now, (command, fence), answer));
-        }
+        self.judge(&heard, |checker, now, answer| checker.failed(since, now, (command, fence), answer));
         heard
     }
 
     pub(crate) async fn unclaim(&mut self, process: &Running, fence: Fence) -> Heard<()> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
+        let (since, hurry) = (self.since(), self.hurry());
         self.say(process, format_args!("unclaim {} epoch {}", fence.execution, fence.epoch));
         let heard = self.hear(process, hurry, process.engine.unclaim(fence)).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.returned(since, now, fence, answer));
-        }
+        self.judge(&heard, |checker, now, answer| checker.returned(since, now, fence, answer));
         heard
     }
 
@@ -168,16 +160,11 @@ impl Caller {
         lane: &Lane,
         state: LaneState,
     ) -> Heard<u64> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
+        let (since, hurry) = (self.since(), self.hurry());
         self.say(process, format_args!("set lane {namespace}/{lane} {state:?}"));
         let change = LaneChange { state: Some(state), ..LaneChange::default() };
         let heard = self.hear(process, hurry, process.engine.set_lane(namespace, lane, change)).await;
-        if let Some(answer) = &heard {
-            hub.check(|checker| checker.lane_set(since, namespace, lane, answer));
-        }
+        self.judge(&heard, |checker, _, answer| checker.lane_set(since, namespace, lane, answer));
         heard
     }
 }

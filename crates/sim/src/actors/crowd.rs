@@ -2,7 +2,6 @@
 
 use super::steward::Wish;
 use super::{Caller, Steward, Submitter};
-use crate::clock::sleep;
 use crate::faults::Fault;
 use crate::world::Running;
 use futures_util::future::join_all;
@@ -18,11 +17,7 @@ pub(crate) struct Crowd(pub(crate) Caller);
 
 impl Crowd {
     pub(crate) async fn run(mut self, pause: Span) {
-        while !self.0.world.is_calm() {
-            sleep(self.0.dice.span(pause.0 / 8, pause.0)).await;
-            if self.0.world.is_calm() {
-                return;
-            }
+        while self.0.pauses(pause.0 / 8, pause.0).await {
             if self.0.dice.percent(35) {
                 self.race().await;
             } else {

@@ -15,16 +15,10 @@ impl Caller {
         process: &Running,
         many: &[NewExecution],
     ) -> Heard<Vec<Result<Submitted, Error>>> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
+        let (since, hurry) = (self.since(), self.hurry());
         self.say(process, format_args!("submit {} at once", many.len()));
         let heard = self.hear(process, hurry, process.engine.submit_many(many.to_vec())).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.submitted_many(since, now, many, answer));
-        }
+        self.judge(&heard, |checker, now, answer| checker.submitted_many(since, now, many, answer));
         heard
     }
 
@@ -35,15 +29,13 @@ impl Caller {
         fences: &[Fence],
         ttl: Span,
     ) -> Heard<Vec<Result<Renewed, Error>>> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
+        let (since, hurry) = (self.since(), self.hurry());
         let names: Vec<String> =
             fences.iter().map(|fence| format!("{} epoch {}", fence.execution, fence.epoch)).collect();
         self.say(process, format_args!("renew {}", names.join(", ")));
         let heard = self.hear(process, hurry, async { Ok(process.engine.renew(fences, ttl).await) }).await;
         if let Some(Ok(answers)) = &heard {
+            let hub = &self.world.hub;
             let now = hub.now();
             if answers.len() != fences.len() {
                 hub.violate("answers", format!("{} renewals got {} answers", fences.len(), answers.len()));
@@ -63,17 +55,14 @@ impl Caller {
         result: &Payload,
         wants: &Wants,
     ) -> Heard<Both> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
-        let hurry = self.hurry();
+        let (since, hurry) = (self.since(), self.hurry());
         self.say(process, format_args!("complete {} epoch {} and claim", fence.execution, fence.epoch));
         let call = process.engine.complete_and_claim(fence, result.clone(), wants);
         let heard = self.hear(process, hurry, async { Ok(call.await) }).await;
         if let Some(Ok((completed, claimed))) = &heard {
-            let now = hub.now();
-            hub.check(|checker| {
-                checker.completed_once(since, now, fence, result, completed);
+            let now = self.world.hub.now();
+            self.world.hub.check(|checker| {
+                checker.completed(since, now, (None, fence), result, completed);
                 checker.claimed(wants, claimed);
             });
         }

@@ -14,11 +14,7 @@ pub(crate) struct Operator(pub(crate) Caller);
 
 impl Operator {
     pub(crate) async fn run(mut self) {
-        while !self.0.world.is_calm() {
-            sleep(self.0.dice.span(500, 6_000)).await;
-            if self.0.world.is_calm() {
-                return;
-            }
+        while self.0.pauses(500, 6_000).await {
             if self.0.dice.percent(15) {
                 self.examine().await;
             } else {

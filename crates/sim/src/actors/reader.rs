@@ -3,7 +3,7 @@
 use super::Caller;
 use crate::checker::Walk;
 use crate::clock::sleep;
-use crate::world::{Running, Said};
+use crate::world::Running;
 use onward_core::{ExecutionId, Namespace, PayloadSlot, Span};
 
 /// Tries after which a listing that does not get through is left alone.
@@ -36,36 +36,32 @@ impl Reader {
 impl Caller {
     /// Looks an execution up, with its input and its result.
     pub(crate) async fn look_up(&mut self, process: &Running, id: ExecutionId) {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| checker.since(begin));
+        let (hub, since) = (self.world.hub.clone(), self.since());
         self.say(process, format_args!("look up {id}"));
-        let Said::Answer(answer) = self.world.ask(process, None, process.engine.get(id)).await else { return };
+        let Some(answer) = self.world.ask(process, None, process.engine.get(id)).await else { return };
         hub.check(|checker| checker.looked_up(since, id, &answer));
         let Ok(Some(execution)) = answer else { return };
         for slot in [PayloadSlot::Input, PayloadSlot::Result] {
             let call = process.engine.payload(&execution, slot);
-            let Said::Answer(answer) = self.world.ask(process, None, call).await else { return };
+            let Some(answer) = self.world.ask(process, None, call).await else { return };
             hub.check(|checker| checker.payload_read(since, &execution, slot, &answer));
         }
         let call = process.engine.history(&execution);
-        let Said::Answer(answer) = self.world.ask(process, None, call).await else { return };
+        let Some(answer) = self.world.ask(process, None, call).await else { return };
         hub.check(|checker| checker.history_read(since, &execution, &answer));
     }
 
     /// Walks through all executions of a namespace.
     async fn list(&mut self, namespace: &Namespace) {
         let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let mut walk = Walk::new(namespace.clone(), hub.check(|checker| checker.since(begin)));
+        let mut walk = Walk::new(namespace.clone(), self.since());
         let (limit, mut after, mut tries) = (self.dice.between(20, 120) as usize, None, 0);
         while tries < TRIES_MAX {
             let Some(process) = self.world.any(&mut self.dice) else { return };
-            let begin = hub.now();
-            let since = hub.check(|checker| checker.since(begin));
+            let since = self.since();
             self.say(&process, format_args!("list {limit} of {namespace} after {after:?}"));
             let call = process.engine.list(namespace, after, limit);
-            let Said::Answer(answer) = self.world.ask(&process, None, call).await else { return };
+            let Some(answer) = self.world.ask(&process, None, call).await else { return };
             hub.check(|checker| checker.listed(&mut walk, since, &answer));
             match answer {
                 Ok(page) if page.next.is_none() => return hub.check(|checker| checker.walked(&walk)),

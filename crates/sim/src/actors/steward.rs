@@ -54,11 +54,7 @@ pub(crate) struct Steward(pub(crate) Caller);
 
 impl Steward {
     pub(crate) async fn run(mut self) {
-        while !self.0.world.is_calm() {
-            sleep(self.0.dice.span(100, 1_100)).await;
-            if self.0.world.is_calm() {
-                return;
-            }
+        while self.0.pauses(100, 1_100).await {
             self.deed().await;
         }
     }

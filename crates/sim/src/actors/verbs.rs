@@ -13,56 +13,32 @@ impl Caller {
         fence: Fence,
         when: When,
     ) -> Heard<Millis> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.sent(command, Some(fence));
-            checker.since(begin)
-        });
-        let hurry = self.hurry();
+        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
         self.say(process, format_args!("delay {} epoch {} by {command} {when:?}", fence.execution, fence.epoch));
         let heard = self.hear(process, hurry, process.engine.delay_with(command, fence, when)).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.delayed(since, now, (command, fence), answer));
-        }
+        self.judge(&heard, |checker, now, answer| checker.delayed(since, now, (command, fence), answer));
         heard
     }
 
     pub(crate) async fn progress(&mut self, process: &Running, fence: Fence, percent: u8) -> Heard<Renewed> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.says(fence, percent);
-            checker.since(begin)
-        });
-        let (hurry, message) = (self.hurry(), Reason::new("on its way"));
+        let (since, hurry) = self.begin(|checker| checker.says(fence, percent));
+        let message = Reason::new("on its way");
         self.say(process, format_args!("progress {} epoch {} {percent}", fence.execution, fence.epoch));
         let call = process.engine.progress(fence, Some(percent), Some(message.clone()));
         let heard = self.hear(process, hurry, call).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.progressed(since, now, fence, (percent, &message), answer));
-        }
+        self.judge(&heard, |checker, now, answer| {
+            checker.progressed(since, now, fence, (percent, &message), answer);
+        });
         heard
     }
 
     /// Ends an execution that its own worker finds unwanted.
     pub(crate) async fn give_up(&mut self, process: &Running, command: CommandId, fence: Fence) -> Heard<()> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.sent(command, Some(fence));
-            checker.since(begin)
-        });
-        let hurry = self.hurry();
+        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
         self.say(process, format_args!("cancel own {} epoch {} by {command}", fence.execution, fence.epoch));
         let call = process.engine.cancel_own(command, fence, Reason::new("nobody needs this"));
         let heard = self.hear(process, hurry, call).await;
-        if let Some(answer) = &heard {
-            let now = hub.now();
-            hub.check(|checker| checker.given_up(since, now, (command, fence), answer));
-        }
+        self.judge(&heard, |checker, now, answer| checker.given_up(since, now, (command, fence), answer));
         heard
     }
 
@@ -74,20 +50,12 @@ impl Caller {
         id: ExecutionId,
         act: &Act,
     ) -> Heard<Did> {
-        let hub = self.world.hub.clone();
-        let begin = hub.now();
-        let since = hub.check(|checker| {
-            checker.operates(command, id, act);
-            checker.since(begin)
-        });
-        let hurry = self.hurry();
+        let (since, hurry) = self.begin(|checker| checker.operates(command, id, act));
         self.say(process, format_args!("{} {id} by {command} {act:?}", act.name()));
         let (namespace, act_again) = (namespace.clone(), act.clone());
         let operate = Operate { command, namespace, execution: id, by: None, act: act_again };
         let heard = self.hear(process, hurry, process.engine.operate_with(operate)).await;
-        if let Some(answer) = &heard {
-            hub.check(|checker| checker.operated(since, command, id, act, answer));
-        }
+        self.judge(&heard, |checker, _, answer| checker.operated(since, command, id, act, answer));
         heard
     }
 }

@@ -3,8 +3,8 @@
 use super::calls::Since;
 use super::executions::Asks;
 use super::holding::Holding;
-use super::{Checker, Stage};
-use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, Record, State};
+use super::{Checker, Stage, execution};
+use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, State};
 use onward_core::{
     AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload, PayloadSlot, Rejection,
     Renewed, WorkerName,
@@ -32,16 +32,13 @@ impl Checker {
     }
 
     /// A command goes out under an id that its caller chose.
-    pub(crate) fn sent(&mut self, command: CommandId, fence: Option<Fence>) {
-        self.calls.sent(command, fence);
+    pub(crate) fn sent(&mut self, command: CommandId, fence: Fence) {
+        self.calls.sent(command, Some(fence));
     }
 
     /// The execution as it is now.
     pub(crate) fn execution(&self, id: ExecutionId) -> Option<&Execution> {
-        match self.record(&Key::Execution(id)) {
-            Some(Record::Execution(execution)) => Some(execution),
-            _ => None,
-        }
+        execution(self.record(&Key::Execution(id)))
     }
 
     /// Errors that only a defect causes; the others leave the outcome open, which is no claim that could be false.
@@ -60,8 +57,10 @@ impl Checker {
         self.violate(ANSWERS, format!("{call} of {about} was refused without reason: {rejection}"));
     }
 
-    /// A worker's report was refused. What is being removed may have forgotten whether it happened, and says neither.
-    pub(super) fn report_refused(&mut self, command: CommandId, fence: Fence, happened: bool, rejection: &Rejection) {
+    /// A worker's report that was refused must not have happened. What is being removed may have forgotten whether it
+    /// did, and says neither.
+    pub(super) fn report_refused(&mut self, command: CommandId, fence: Fence, happened: bool, error: &Error) {
+        let Error::Refused(rejection) = error else { return };
         let id = fence.execution;
         if !matches!(rejection, Rejection::Purged(_)) {
             return self.refused(command, id, happened);
@@ -128,60 +127,34 @@ impl Checker {
     pub(crate) fn renewed(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<Renewed, Error>) {
         match answer {
             Ok(renewed) => {
-                let until = &renewed.expires_at;
-                let written = self.executions.stages(fence.execution, since.seq).into_iter().any(
-                    |stage| matches!(stage, Stage::Active(holding) if holding.lease == Some((fence.lease, *until))),
-                );
+                let until = renewed.expires_at;
+                let written = self.ever_held(since, fence, |holding| holding.lease == Some((fence.lease, until)));
                 if !written && !self.ended_since(since, fence) && !self.executions.is_void(fence.execution) {
                     self.violate(ANSWERS, format!("a lease on {} was not extended to {until}", fence.execution));
                 }
                 self.told_to_stop(since, fence, renewed);
             }
-            Err(Error::Refused(rejection)) => self.fenced_off("a renewal", since, now, fence, rejection),
-            Err(error) => self.failure("a renewal", error),
+            Err(error) => self.fenced_off("a renewal", since, now, fence, error),
         }
     }
 
-    /// A completion was answered.
+    /// A completion was answered. Without an id the engine chose it, so that the call could not be sent twice.
     pub(crate) fn completed(
         &mut self,
         since: Since,
         now: Millis,
-        (command, fence): (CommandId, Fence),
+        (command, fence): (Option<CommandId>, Fence),
         result: &Payload,
         answer: &Result<(), Error>,
     ) {
-        match answer {
-            Ok(()) => {
+        match (answer, command) {
+            (Ok(()), command) => {
+                let command = command.or_else(|| self.calls.ender(fence)).unwrap_or(UNKNOWN);
                 self.ended(command, fence, |end| *end == AttemptEnd::Succeeded);
                 self.resulted(fence, result);
             }
-            Err(Error::Refused(rejection)) => {
-                let happened = self.calls.ended(command).is_some();
-                self.report_refused(command, fence, happened, rejection);
-                self.fenced_off("a completion", since, now, fence, rejection);
-            }
-            Err(error) => self.failure("a completion", error),
-        }
-    }
-
-    /// A completion was answered for which the engine chose the id, so that it could not be sent twice.
-    pub(crate) fn completed_once(
-        &mut self,
-        since: Since,
-        now: Millis,
-        fence: Fence,
-        result: &Payload,
-        answer: &Result<(), Error>,
-    ) {
-        match answer {
-            Ok(()) => {
-                let command = self.calls.ender(fence);
-                self.ended(command.unwrap_or(UNKNOWN), fence, |end| *end == AttemptEnd::Succeeded);
-                self.resulted(fence, result);
-            }
-            Err(Error::Refused(rejection)) => self.fenced_off("a completion", since, now, fence, rejection),
-            Err(error) => self.failure("a completion", error),
+            (Err(error), Some(command)) => self.not_ended("a completion", since, now, (command, fence), error),
+            (Err(error), None) => self.fenced_off("a completion", since, now, fence, error),
         }
     }
 
@@ -219,12 +192,7 @@ impl Checker {
                     |end| matches!(end, AttemptEnd::Failed { retry_at, .. } if *retry_at == told),
                 );
             }
-            Err(Error::Refused(rejection)) => {
-                let happened = self.calls.ended(command).is_some();
-                self.report_refused(command, fence, happened, rejection);
-                self.fenced_off("a failure", since, now, fence, rejection);
-            }
-            Err(error) => self.failure("a failure", error),
+            Err(error) => self.not_ended("a failure", since, now, (command, fence), error),
         }
     }
 
@@ -232,16 +200,32 @@ impl Checker {
     pub(crate) fn returned(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<(), Error>) {
         match answer {
             Ok(()) => {
-                let held = self.executions.stages(fence.execution, since.seq).into_iter().any(|stage| {
-                    matches!(stage, Stage::Active(holding) if holding.lease.is_some_and(|(id, _)| id == fence.lease))
-                });
-                if !held && !self.executions.is_void(fence.execution) {
+                if !self.ever_held(since, fence, |_| true) && !self.executions.is_void(fence.execution) {
                     self.violate(ANSWERS, format!("a lease on {} was given back that nobody held", fence.execution));
                 }
             }
-            Err(Error::Refused(rejection)) => self.fenced_off("a return", since, now, fence, rejection),
-            Err(error) => self.failure("a return", error),
+            Err(error) => self.fenced_off("a return", since, now, fence, error),
         }
+    }
+
+    /// A call that should have ended an attempt failed or was refused.
+    pub(super) fn not_ended(
+        &mut self,
+        call: &str,
+        since: Since,
+        now: Millis,
+        (command, fence): (CommandId, Fence),
+        error: &Error,
+    ) {
+        let happened = self.calls.ended(command).is_some();
+        self.report_refused(command, fence, happened, error);
+        self.fenced_off(call, since, now, fence, error);
+    }
+
+    /// Whether an execution was held under a worker's lease, and in this way, at some moment since the call began.
+    pub(super) fn ever_held(&self, since: Since, fence: Fence, right: impl Fn(&Holding) -> bool) -> bool {
+        let stages = self.executions.stages(fence.execution, since.seq);
+        stages.iter().any(|stage| stage.held_under(fence.lease).is_some_and(&right))
     }
 
     /// An attempt was acknowledged as ended by this very call, in this way.
@@ -262,13 +246,14 @@ impl Checker {
         }
     }
 
-    /// A worker was told that it does not own the execution: true at some moment since the call began.
-    pub(super) fn fenced_off(&mut self, call: &str, since: Since, now: Millis, fence: Fence, rejection: &Rejection) {
+    /// A worker's call failed. If the worker was told that it does not own the execution, that was true at some moment
+    /// since the call began.
+    pub(super) fn fenced_off(&mut self, call: &str, since: Since, now: Millis, fence: Fence, error: &Error) {
+        let Error::Refused(rejection) = error else { return self.failure(call, error) };
         if self.executions.is_void(fence.execution) {
             return;
         }
         let mut stages = self.executions.stages(fence.execution, since.seq).into_iter();
-        let holds = |holding: &Holding| holding.lease.is_some_and(|(id, _)| id == fence.lease);
         let is_right = match rejection {
             Rejection::ExecutionNotFound(_) => stages.any(|stage| *stage == Stage::Absent),
             Rejection::Purged(_) => stages.any(|stage| matches!(stage, Stage::Purging(_))),
@@ -285,23 +270,14 @@ impl Checker {
                             && holding.lease.is_none_or(|(id, _)| id != fence.lease))
                     })
             }
-            Rejection::LeaseExpired { expired_at } => {
-                *expired_at <= now
-                    && stages.any(|stage| {
-                        matches!(stage, Stage::Active(holding) if holding.lease == Some((fence.lease, *expired_at)))
-                    })
+            Rejection::LeaseExpired { expired_at: over } => {
+                *over <= now && self.ever_held(since, fence, |holding| holding.lease == Some((fence.lease, *over)))
             }
             Rejection::AttemptTimedOut { timed_out_at: over } => {
-                *over <= now
-                    && stages.any(|stage| {
-                        matches!(stage, Stage::Active(holding) if holding.times_out_at == Some(*over) && holds(holding))
-                    })
+                *over <= now && self.ever_held(since, fence, |holding| holding.times_out_at == Some(*over))
             }
             Rejection::DeadlinePassed { deadline: over } => {
-                *over <= now
-                    && stages.any(|stage| {
-                        matches!(stage, Stage::Active(holding) if holding.deadline == Some(*over) && holds(holding))
-                    })
+                *over <= now && self.ever_held(since, fence, |holding| holding.deadline == Some(*over))
             }
             _ => false,
         };

@@ -72,14 +72,10 @@ impl Checker {
 
     /// Everything that must hold once nothing is left to do.
     pub(crate) fn rests(&mut self, snapshot: &Snapshot) {
-        let verdict = self.stored_as_seen(snapshot);
-        self.verdict("store", verdict);
-        let verdict = rebuilt(snapshot);
-        self.verdict("indexes", verdict);
-        let verdict = self.nothing_left();
-        self.verdict("pieces", verdict);
-        let verdict = self.copies_agree();
-        self.verdict("lanes", verdict);
+        self.verdict("store", self.stored_as_seen(snapshot));
+        self.verdict("indexes", rebuilt(snapshot));
+        self.verdict("pieces", self.nothing_left());
+        self.verdict("lanes", self.copies_agree());
     }
 
     /// The store holds what was committed, no more and no less.

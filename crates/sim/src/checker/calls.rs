@@ -135,10 +135,7 @@ impl Calls {
                     if let Some(last) = &execution.last {
                         self.ends(*id, last)?;
                     }
-                    let before = match change.before.as_deref() {
-                        Some(Record::Execution(before)) => Some(before),
-                        _ => None,
-                    };
+                    let before = super::execution(change.before.as_deref());
                     self.pauses(before, execution)?;
                     self.operates(before, execution)?;
                 }

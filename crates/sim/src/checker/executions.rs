@@ -2,7 +2,7 @@
 
 use super::life::Life;
 use super::stage::Terms;
-use super::{Change, Stage, changes, policy};
+use super::{Change, Stage, changes, execution, policy};
 use onward_core::record::{Execution, Outcome, Record, State};
 use onward_core::{
     Class, CommandId, Event, ExecutionId, Fence, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
@@ -111,10 +111,7 @@ impl Executions {
             }
             let Key::Execution(id) = change.key else { continue };
             told.insert(id);
-            let [before, after] = [&change.before, &change.after].map(|record| match record.as_deref() {
-                Some(Record::Execution(execution)) => Some(execution),
-                _ => None,
-            });
+            let [before, after] = [&change.before, &change.after].map(|record| execution(record.as_deref()));
             let own: Vec<&Event> = events.iter().filter(|event| event.execution == Some(id)).collect();
             self.changed(seq, now, (before, after), &own).map_err(|what| format!("{id}: {what}"))?;
         }
@@ -173,7 +170,7 @@ impl Executions {
         }
         self.lasts(before, after, now)?;
         self.consistent(after)?;
-        let life = self.lives.entry(after.id).or_insert_with(|| Life::new(false));
+        let life = self.lives.entry(after.id).or_default();
         life.ready_since = matches!(found, Stage::Ready(_)).then_some(now);
         life.versions.extend(between);
         life.versions.push((seq, found));
@@ -194,7 +191,7 @@ impl Executions {
             return Err(format!("it was {stage:?} and disappeared"));
         }
         self.created.remove(&before.created_by);
-        let life = self.lives.entry(before.id).or_insert_with(|| Life::new(false));
+        let life = self.lives.entry(before.id).or_default();
         life.versions.extend(between);
         life.versions.push((seq, Stage::Absent));
         (life.epoch, life.claims, life.ready_since, life.removed) = (0, 0, None, true);
@@ -204,7 +201,7 @@ impl Executions {
     /// What an event says beyond the stage it leads to.
     fn event(&mut self, execution: &Execution, what: &What) -> Result<(), String> {
         let What::Claimed { attempt, epoch, worker, resumed } = what else { return Ok(()) };
-        let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
+        let life = self.lives.entry(execution.id).or_default();
         if *epoch <= life.epoch {
             return Err(format!("epoch {epoch} was given out after epoch {}", life.epoch));
         }
@@ -279,7 +276,7 @@ impl Executions {
         {
             return Err("it was tried more often than allowed".to_owned());
         }
-        let life = self.lives.entry(execution.id).or_insert_with(|| Life::new(false));
+        let life = self.lives.entry(execution.id).or_default();
         if (execution.epoch, execution.attempts) != (life.epoch, life.claims) {
             return Err(format!("its record counts epoch {} and {} attempts", execution.epoch, execution.attempts));
         }
@@ -299,8 +296,7 @@ impl Executions {
         self.went_back = true;
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
-            let mut life = Life::new(true);
-            life.removed = self.is_removed(id);
+            let mut life = Life { void: true, removed: self.is_removed(id), ..Life::default() };
             if let Some(Record::Execution(execution)) = change.after.as_deref() {
                 life.versions.push((seq, Stage::of(execution)));
                 (life.epoch, life.claims) = (execution.epoch, execution.attempts);

@@ -1,6 +1,6 @@
 //! What every execution has been: a read shows a version that was the newest one at some moment while it was under way.
 
-use super::Change;
+use super::{Change, execution};
 use onward_core::record::{Execution, Record};
 use onward_core::{ExecutionId, Key};
 use std::collections::BTreeMap;
@@ -24,13 +24,13 @@ impl History {
 
     /// The execution as it was created.
     pub(super) fn first(&self, id: ExecutionId) -> Option<&Execution> {
-        self.0.get(&id)?.iter().find_map(|(_, record)| execution(record.as_ref()))
+        self.0.get(&id)?.iter().find_map(|(_, record)| execution(record.as_deref()))
     }
 
     /// Whether an execution ever was like this.
     pub(super) fn any(&self, id: ExecutionId, like: impl Fn(&Execution) -> bool) -> bool {
         let versions = self.0.get(&id).into_iter().flatten();
-        versions.filter_map(|(_, record)| execution(record.as_ref())).any(like)
+        versions.filter_map(|(_, record)| execution(record.as_deref())).any(like)
     }
 
     /// Whether this is what an execution was at any time since a commit.
@@ -38,7 +38,7 @@ impl History {
         let Some(versions) = self.0.get(&id) else { return found.is_none() };
         let first = versions.iter().rposition(|(seq, _)| *seq <= since);
         let absent_first = first.is_none() && found.is_none();
-        absent_first || versions[first.unwrap_or(0)..].iter().any(|(_, record)| execution(record.as_ref()) == found)
+        absent_first || versions[first.unwrap_or(0)..].iter().any(|(_, record)| execution(record.as_deref()) == found)
     }
 
     /// Whether a commit behind this one changed an execution so.
@@ -50,7 +50,7 @@ impl History {
     ) -> bool {
         let versions = self.0.get(&id).map_or(&[][..], Vec::as_slice);
         versions.windows(2).filter(|pair| pair[1].0 > since).any(|pair| {
-            let [before, after] = [&pair[0], &pair[1]].map(|(_, record)| execution(record.as_ref()));
+            let [before, after] = [&pair[0], &pair[1]].map(|(_, record)| execution(record.as_deref()));
             before.zip(after).is_some_and(|(before, after)| so(before, after))
         })
     }
@@ -59,14 +59,7 @@ impl History {
     pub(super) fn existing(&self, at: u64) -> impl Iterator<Item = &Execution> {
         self.0.values().filter_map(move |versions| {
             let (_, newest) = versions.iter().rfind(|(seq, _)| *seq <= at)?;
-            execution(newest.as_ref())
+            execution(newest.as_deref())
         })
-    }
-}
-
-fn execution(record: Option<&Arc<Record>>) -> Option<&Execution> {
-    match record.map(|record| &**record) {
-        Some(Record::Execution(execution)) => Some(execution),
-        _ => None,
     }
 }

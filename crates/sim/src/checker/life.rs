@@ -4,7 +4,7 @@ use super::Stage;
 use onward_core::Millis;
 
 /// What one execution went through.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Life {
     /// Every stage with the number of the commit that made it.
     pub(super) versions: Vec<(u64, Stage)>,
@@ -17,10 +17,4 @@ pub(super) struct Life {
     pub(super) void: bool,
     /// It was removed once.
     pub(super) removed: bool,
-}
-
-impl Life {
-    pub(super) fn new(void: bool) -> Self {
-        Self { versions: Vec::new(), epoch: 0, claims: 0, ready_since: None, void, removed: false }
-    }
 }

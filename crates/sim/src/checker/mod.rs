@@ -51,6 +51,7 @@ mod stage;
 mod submits;
 mod verbs;
 
+pub(crate) use calls::Since;
 pub(crate) use reads::Walk;
 pub(crate) use stage::Stage;
 
@@ -61,7 +62,7 @@ use feed::Feed;
 use history::History;
 use lanes::Lanes;
 use messages::Messages;
-use onward_core::record::Record;
+use onward_core::record::{Execution, Record};
 use onward_core::{Event, Key, Millis, codec};
 use onward_store as store;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,7 @@ struct Seen {
 }
 
 /// The model that everything is compared with.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Checker {
     partitions: u16,
     /// Counts commits; a call's answer must be true somewhere between the numbers at its beginning and at its end.
@@ -114,24 +115,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     pub(crate) fn new(partitions: u16) -> Self {
-        Self {
-            partitions,
-            seq: 0,
-            mirror: BTreeMap::new(),
-            open: BTreeSet::new(),
-            ids: BTreeSet::new(),
-            executions: Executions::default(),
-            history: History::default(),
-            chronicle: Chronicle::default(),
-            lanes: Lanes::default(),
-            messages: Messages::default(),
-            feed: Feed::default(),
-            calls: calls::Calls::default(),
-            acknowledged: Acknowledged::default(),
-            rollbacks: 0,
-            quiet: false,
-            violation: None,
-        }
+        Self { partitions, ..Self::default() }
     }
 
     pub(crate) fn violation(&self) -> Option<&Violation> {
@@ -182,20 +166,18 @@ impl Checker {
         let changes = self.changes(batch, now);
         self.history.note(self.seq, &changes);
         self.born(&changes, now);
-        let verdict = self.executions.committed(self.seq, now, &changes, &events);
-        self.verdict("executions", verdict);
-        let verdict = self.chronicle.committed(&changes, &events);
-        self.verdict("history", verdict);
-        let verdict = self.pieces(&changes, &events).and_then(|()| self.removals(&changes, &events, now));
-        self.verdict("pieces", verdict);
-        let verdict = self.unique_keys(&changes);
-        self.verdict("unique", verdict);
-        let verdict = self.lanes.committed((self.seq, now), &changes, &events, batch.partition);
-        self.verdict("lanes", verdict);
-        let verdict = self.messages.committed(&changes);
-        self.verdict("messages", verdict);
-        let verdict = self.calls.committed(&changes);
-        self.verdict("fence", verdict);
+        let verdicts = [
+            ("executions", self.executions.committed(self.seq, now, &changes, &events)),
+            ("history", self.chronicle.committed(&changes, &events)),
+            ("pieces", self.pieces(&changes, &events).and_then(|()| self.removals(&changes, &events, now))),
+            ("unique", self.unique_keys(&changes)),
+            ("lanes", self.lanes.committed((self.seq, now), &changes, &events, batch.partition)),
+            ("messages", self.messages.committed(&changes)),
+            ("fence", self.calls.committed(&changes)),
+        ];
+        for (checker, verdict) in verdicts {
+            self.verdict(checker, verdict);
+        }
     }
 
     /// Everything the batch relied on is as it expected, it was written in its window, and its id is new.
@@ -297,4 +279,12 @@ struct Change {
     key: Key,
     before: Option<Arc<Record>>,
     after: Option<Arc<Record>>,
+}
+
+/// The execution that a record holds, if there is one and it does.
+fn execution(record: Option<&Record>) -> Option<&Execution> {
+    match record {
+        Some(Record::Execution(execution)) => Some(execution),
+        _ => None,
+    }
 }

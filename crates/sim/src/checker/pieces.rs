@@ -1,7 +1,7 @@
 //! What stands beside an execution (payloads, ended attempts, pages of its history) and the unique key that stands for
 //! it: written once, gone with it, and a key stands for nothing that has ended.
 
-use super::{Change, Checker, Stage};
+use super::{Change, Checker, Stage, execution};
 use onward_core::record::{Execution, Record, State, StoredPayload};
 use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
 use onward_store as store;
@@ -53,14 +53,12 @@ impl Checker {
     /// Only what has ended is removed, when somebody asked for it or its time was over.
     pub(super) fn removals(&self, changes: &[Change], events: &[Event], now: Millis) -> Result<(), String> {
         for id in events.iter().filter(|event| event.what == What::Purged).filter_map(|event| event.execution) {
-            let before = changes.iter().find(|change| change.key == Key::Execution(id));
-            let kept_until = match before.and_then(|change| change.before.as_deref()) {
-                Some(Record::Execution(before)) => match &before.state {
-                    State::Finished(finished) => Some(finished.at + before.policy.retention()),
-                    _ => None,
-                },
+            let change = changes.iter().find(|change| change.key == Key::Execution(id));
+            let before = change.and_then(|change| execution(change.before.as_deref()));
+            let kept_until = before.and_then(|before| match &before.state {
+                State::Finished(finished) => Some(finished.at + before.policy.retention()),
                 _ => None,
-            };
+            });
             if !self.calls.is_unwanted(id) && kept_until.is_none_or(|until| now < until) {
                 return Err(format!(
                     "{id} was removed at {now}, nobody wanted that, and it is kept until {kept_until:?}"

@@ -4,7 +4,7 @@
 
 use super::holding::{Holding, Run};
 use onward_core::record::{Canceller, Execution, Next, Outcome, PublicState, Readiness, State, Waiting};
-use onward_core::{Millis, Span, What};
+use onward_core::{LeaseId, Millis, Span, What};
 
 /// Where an execution stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +68,14 @@ impl Stage {
             }
             (Self::Ready(told), Self::Delayed { paused: found, .. }) => clamped && runs(told, found),
             (told, found) => told == found,
+        }
+    }
+
+    /// The holding, if the execution is held under this lease.
+    pub(super) fn held_under(&self, lease: LeaseId) -> Option<&Holding> {
+        match self {
+            Self::Active(holding) => Some(holding).filter(|holding| holding.lease.is_some_and(|(id, _)| id == lease)),
+            _ => None,
         }
     }
 

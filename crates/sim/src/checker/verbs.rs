@@ -18,12 +18,11 @@ impl Checker {
     ) {
         let until = match answer {
             Ok(until) => *until,
-            Err(Error::Refused(rejection)) => {
+            Err(error) => {
                 let happened = self.was_paused(fence, command, |_| true);
-                self.report_refused(command, fence, happened, rejection);
-                return self.fenced_off("a delay", since, now, fence, rejection);
+                self.report_refused(command, fence, happened, error);
+                return self.fenced_off("a delay", since, now, fence, error);
             }
-            Err(error) => return self.failure("a delay", error),
         };
         let right = |pause| pause == Pause::Delayed { until };
         if !self.was_paused(fence, command, right) && !self.executions.is_void(fence.execution) {
@@ -80,8 +79,7 @@ impl Checker {
                 }
                 self.told_to_stop(since, fence, renewed);
             }
-            Err(Error::Refused(rejection)) => self.fenced_off("a report", since, now, fence, rejection),
-            Err(error) => self.failure("a report", error),
+            Err(error) => self.fenced_off("a report", since, now, fence, error),
         }
     }
 
@@ -98,18 +96,14 @@ impl Checker {
     /// one commit, and then no record shows it.
     pub(super) fn ended_since(&self, since: Since, fence: Fence) -> bool {
         let stages = self.executions.stages(fence.execution, since.seq);
-        let held = |stage: &&Stage| matches!(stage, Stage::Active(holding) if holding.lease.is_some_and(|(id, _)| id == fence.lease));
+        let held = |stage: &&Stage| stage.held_under(fence.lease).is_some();
         stages.iter().any(held) && !stages.last().is_some_and(held)
     }
 
     /// A worker learns that it was asked to stop, and only then.
     pub(super) fn told_to_stop(&mut self, since: Since, fence: Fence, renewed: &Renewed) {
         let told = renewed.stop.as_ref().map(|stop| stop.until);
-        let mut stages = self.executions.stages(fence.execution, since.seq).into_iter();
-        let right = stages.any(|stage| {
-            matches!(stage, Stage::Active(holding) if holding.stop == told
-                && holding.lease.is_some_and(|(id, _)| id == fence.lease))
-        });
+        let right = self.ever_held(since, fence, |holding| holding.stop == told);
         if !right && !self.executions.is_void(fence.execution) {
             self.violate(ANSWERS, format!("the holder of {} was told to stop: {told:?}", fence.execution));
         }
@@ -125,12 +119,7 @@ impl Checker {
     ) {
         match answer {
             Ok(()) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled),
-            Err(Error::Refused(rejection)) => {
-                let happened = self.calls.ended(command).is_some();
-                self.report_refused(command, fence, happened, rejection);
-                self.fenced_off("a cancellation", since, now, fence, rejection);
-            }
-            Err(error) => self.failure("a cancellation", error),
+            Err(error) => self.not_ended("a cancellation", since, now, (command, fence), error),
         }
     }
 }

@@ -8,152 +8,82 @@ mod rules;
 
 pub(crate) use rules::{begin, end, rules};
 
+use crate::named::named;
 use onward_store::{Batch, Key, Record, Window};
 
-/// A planted fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mutant {
-    /// A commit does not check the versions it expects.
-    NoVersionCheck,
-    /// Whoever calls is taken for the holder of the current lease.
-    NoFence,
-    /// A commit does not look at the store's clock.
-    NoWindow,
-    /// A receiver remembers the highest sequence it applied instead of the ids.
-    MarkInsteadOfIds,
-    /// A refusal is answered without checking what it was based on.
-    RefusalAnsweredEarly,
-    /// A claim believes that what a queue offers is ready.
-    HintTrusted,
-    /// A new lease gets the epoch of the one before.
-    EpochReuse,
-    /// Events are written although their batch is not.
-    EventBeforeCommit,
-    /// A commit does not check the copy of the lane it relied on.
-    StaleLaneCopy,
-    /// Delivered messages are not removed.
-    LostOutboxRemoval,
-    /// Now and then a commit is acknowledged and not written.
-    AcknowledgedUnwritten,
-    /// A repeated completion is taken for a new one.
-    RepeatForgotten,
-    /// Lost hints are never looked for.
-    NeverSwept,
-    /// A due time that comes is let go by; only a sweep finds it again.
-    TimerOnlyBySweep,
-    /// Work that has just become ready is given to nobody who waits; only a sweep finds it again.
-    WaiterNotWoken,
-    /// The first lost lease is the end of an execution.
-    GivesUpAtOnce,
-    /// A lease lasts longer than its worker asked for.
-    LeaseTooLong,
-    /// Work is ready at once, whatever its submitter asked for.
-    DelayIgnored,
-    /// A listing stops before its end.
-    ListingCut,
-    /// What is being removed can be run again.
-    PurgeWithoutTombstone,
-    /// An execution is removed before what stands beside it.
-    PurgeLeavesPieces,
-    /// What was asked to stop and ends in another way is tried again.
-    StopForgotten,
-    /// An attempt's time goes on while it is paused.
-    PausesTimeOut,
-    /// A unique key goes on standing for what has ended.
-    UniqueKeyNotFreed,
-    /// The result of one life is left to the next.
-    ReplayKeepsResult,
-    /// A unique key's record goes with the end of its holder.
-    UniqueDeletedAtOnce,
-    /// News about a lane are undone by the answer of a commit that is older.
-    StaleAnswerStallsLane,
-    /// Work that a commit leaves as it found it is not announced, although a claim in it took it off the board.
-    AnnouncedByDifference,
-    /// A report is denied because a purge has removed the attempt that remembers it.
-    HalfPurgedDenies,
-    /// A batch that only checks is answered although no replica has what it was judged by.
-    CheckNotWaitedFor,
-    /// A refusal does not make the batch impossible that was lost before it.
-    LostBatchNotOvertaken,
+named! {
+    /// A planted fault.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Mutant {
+        /// A commit does not check the versions it expects.
+        NoVersionCheck = "no version check",
+        /// Whoever calls is taken for the holder of the current lease.
+        NoFence = "no fence",
+        /// A commit does not look at the store's clock.
+        NoWindow = "no window",
+        /// A receiver remembers the highest sequence it applied instead of the ids.
+        MarkInsteadOfIds = "mark instead of ids",
+        /// A refusal is answered without checking what it was based on.
+        RefusalAnsweredEarly = "refusal answered early",
+        /// A claim believes that what a queue offers is ready.
+        HintTrusted = "hint trusted",
+        /// A new lease gets the epoch of the one before.
+        EpochReuse = "epoch reuse",
+        /// Events are written although their batch is not.
+        EventBeforeCommit = "event before commit",
+        /// A commit does not check the copy of the lane it relied on.
+        StaleLaneCopy = "stale lane copy",
+        /// Delivered messages are not removed.
+        LostOutboxRemoval = "lost outbox removal",
+        /// Now and then a commit is acknowledged and not written.
+        AcknowledgedUnwritten = "acknowledged unwritten",
+        /// A repeated completion is taken for a new one.
+        RepeatForgotten = "repeat forgotten",
+        /// Lost hints are never looked for.
+        NeverSwept = "never swept",
+        /// A due time that comes is let go by; only a sweep finds it again.
+        TimerOnlyBySweep = "timer only by sweep",
+        /// Work that has just become ready is given to nobody who waits; only a sweep finds it again.
+        WaiterNotWoken = "waiter not woken",
+        /// The first lost lease is the end of an execution.
+        GivesUpAtOnce = "gives up at once",
+        /// A lease lasts longer than its worker asked for.
+        LeaseTooLong = "lease too long",
+        /// Work is ready at once, whatever its submitter asked for.
+        DelayIgnored = "delay ignored",
+        /// A listing stops before its end.
+        ListingCut = "listing cut",
+        /// What is being removed can be run again.
+        PurgeWithoutTombstone = "purge without tombstone",
+        /// An execution is removed before what stands beside it.
+        PurgeLeavesPieces = "purge leaves pieces",
+        /// What was asked to stop and ends in another way is tried again.
+        StopForgotten = "stop forgotten",
+        /// An attempt's time goes on while it is paused.
+        PausesTimeOut = "pauses time out",
+        /// A unique key goes on standing for what has ended.
+        UniqueKeyNotFreed = "unique key not freed",
+        /// The result of one life is left to the next.
+        ReplayKeepsResult = "replay keeps result",
+        /// A unique key's record goes with the end of its holder.
+        UniqueDeletedAtOnce = "unique deleted at once",
+        /// News about a lane are undone by the answer of a commit that is older.
+        StaleAnswerStallsLane = "stale answer stalls lane",
+        /// Work that a commit leaves as it found it is not announced, although a claim in it took it off the board.
+        AnnouncedByDifference = "announced by difference",
+        /// A report is denied because a purge has removed the attempt that remembers it.
+        HalfPurgedDenies = "half-purged denies",
+        /// A batch that only checks is answered although no replica has what it was judged by.
+        CheckNotWaitedFor = "check not waited for",
+        /// A refusal does not make the batch impossible that was lost before it.
+        LostBatchNotOvertaken = "lost batch not overtaken",
+    }
 }
 
 /// Planted faults that belong to features which do not exist yet.
 pub const NOT_APPLICABLE: [&str; 1] = ["park without count"];
 
 impl Mutant {
-    /// Every planted fault.
-    pub const ALL: [Self; 31] = [
-        Self::NoVersionCheck,
-        Self::NoFence,
-        Self::NoWindow,
-        Self::MarkInsteadOfIds,
-        Self::RefusalAnsweredEarly,
-        Self::HintTrusted,
-        Self::EpochReuse,
-        Self::EventBeforeCommit,
-        Self::StaleLaneCopy,
-        Self::LostOutboxRemoval,
-        Self::AcknowledgedUnwritten,
-        Self::RepeatForgotten,
-        Self::NeverSwept,
-        Self::TimerOnlyBySweep,
-        Self::WaiterNotWoken,
-        Self::GivesUpAtOnce,
-        Self::LeaseTooLong,
-        Self::DelayIgnored,
-        Self::ListingCut,
-        Self::PurgeWithoutTombstone,
-        Self::PurgeLeavesPieces,
-        Self::StopForgotten,
-        Self::PausesTimeOut,
-        Self::UniqueKeyNotFreed,
-        Self::ReplayKeepsResult,
-        Self::UniqueDeletedAtOnce,
-        Self::StaleAnswerStallsLane,
-        Self::AnnouncedByDifference,
-        Self::HalfPurgedDenies,
-        Self::CheckNotWaitedFor,
-        Self::LostBatchNotOvertaken,
-    ];
-
-    /// Its name in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoVersionCheck => "no version check",
-            Self::NoFence => "no fence",
-            Self::NoWindow => "no window",
-            Self::MarkInsteadOfIds => "mark instead of ids",
-            Self::RefusalAnsweredEarly => "refusal answered early",
-            Self::HintTrusted => "hint trusted",
-            Self::EpochReuse => "epoch reuse",
-            Self::EventBeforeCommit => "event before commit",
-            Self::StaleLaneCopy => "stale lane copy",
-            Self::LostOutboxRemoval => "lost outbox removal",
-            Self::AcknowledgedUnwritten => "acknowledged unwritten",
-            Self::RepeatForgotten => "repeat forgotten",
-            Self::NeverSwept => "never swept",
-            Self::TimerOnlyBySweep => "timer only by sweep",
-            Self::WaiterNotWoken => "waiter not woken",
-            Self::GivesUpAtOnce => "gives up at once",
-            Self::LeaseTooLong => "lease too long",
-            Self::DelayIgnored => "delay ignored",
-            Self::ListingCut => "listing cut",
-            Self::PurgeWithoutTombstone => "purge without tombstone",
-            Self::PurgeLeavesPieces => "purge leaves pieces",
-            Self::StopForgotten => "stop forgotten",
-            Self::PausesTimeOut => "pauses time out",
-            Self::UniqueKeyNotFreed => "unique key not freed",
-            Self::ReplayKeepsResult => "replay keeps result",
-            Self::UniqueDeletedAtOnce => "unique deleted at once",
-            Self::StaleAnswerStallsLane => "stale answer stalls lane",
-            Self::AnnouncedByDifference => "announced by difference",
-            Self::HalfPurgedDenies => "half-purged denies",
-            Self::CheckNotWaitedFor => "check not waited for",
-            Self::LostBatchNotOvertaken => "lost batch not overtaken",
-        }
-    }
-
     /// The checkers that may find it. Found by any other, something else is wrong, or the right one sees too little.
     #[must_use]
     pub fn finders(self) -> &'static [&'static str] {
