@@ -122,7 +122,7 @@ impl Context {
     /// async fn crawl(ctx: Context, pages: u32) -> Result<(), Failed> {
     ///     for page in 0..pages {
     ///         tokio::select! {
-    ///             () = ctx.cancelled() => return Err(Failed::transient("somebody else goes on")),
+    ///             () = ctx.cancelled() => return Err(Failed::transient("another worker takes over")),
     ///             () = one_page(page) => {}
     ///         }
     ///     }

@@ -69,7 +69,7 @@ pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> 
         }
         End::Delay(_) => tracing::debug!("goes on later"),
         End::Cancel(reason) => tracing::info!(%reason, "cancelled by its handler"),
-        End::GiveBack => tracing::info!("stopped before it ended; somebody else goes on"),
+        End::GiveBack => tracing::info!("stopped before it ended; another worker takes over"),
     }
     report::end(state, &lease, fence, end).await
 }
