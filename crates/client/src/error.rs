@@ -130,7 +130,9 @@ impl Error {
             Self::Unreachable { .. } => "check the address and whether the server runs; repeat the call",
             Self::Unintelligible { .. } => "check the address and the version of the server",
             Self::CircuitOpen { .. } => "repeat the call later",
-            Self::Address(AddressError::NotBuilt { .. }) => "build it with the feature `postgres`, `valkey` or `remote`",
+            Self::Address(AddressError::NotBuilt { .. }) => {
+                "build it with the feature `postgres`, `valkey` or `remote`"
+            }
             Self::Address(_) => "write for instance sqlite:onward.db",
             Self::Name(_) => "choose another name",
             Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",
