@@ -9,7 +9,8 @@ use onward_core::{Fence, Lane, PartitionId};
 use onward_engine::{Engine, Options};
 use onward_store::memory::Memory;
 use onward_store::{Batch, Stats, Store, system_clock};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Lifecycles as batches, and what each command of them wrote.
 #[derive(Debug, Default)]
@@ -98,7 +99,7 @@ impl Recorder {
         let memory: Arc<dyn Store> = Arc::new(Memory::new(PARTITIONS_DEFAULT, system_clock(), 0));
         let batches: Arc<Mutex<Vec<Batch>>> = Arc::default();
         let kept = batches.clone();
-        let keep = move |batch| kept.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+        let keep = move |batch| kept.lock().push(batch);
         let store = Tap::on(memory, keep);
         let engine = Engine::start(store.clone(), Options::default()).await?;
         Ok(Self { engine, store, batches })
@@ -110,7 +111,7 @@ impl Recorder {
 
     /// What was committed since the last call.
     fn take(&self) -> Vec<Batch> {
-        std::mem::take(&mut *self.batches.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.batches.lock())
     }
 
     /// Runs a lifecycle in every partition, so that each has registered what its first submit registers.

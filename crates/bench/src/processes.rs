@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use onward_core::Span;
 use onward_engine::clock::{Clock, SystemClock};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 const ONE: usize = 0;
 const THREE: usize = 1;
@@ -129,7 +130,7 @@ impl Side for Crew {
         let mut sum = Tally::default();
         tallies.into_iter().for_each(|tally| sum.add(tally));
         let after = self.counted().await?;
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.lock();
         log.commits += after.commits - before.commits;
         log.conflicts += after.conflicts - before.conflicts;
         Ok(Tally { seconds, ..sum })
@@ -146,7 +147,7 @@ fn shares(whole: usize, count: usize) -> impl Iterator<Item = usize> {
 }
 
 fn take(log: &Mutex<Counted>) -> Counted {
-    std::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *log.lock())
 }
 
 #[cfg(test)]

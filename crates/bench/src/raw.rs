@@ -10,7 +10,8 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use onward_engine::clock::Chance;
 use onward_store::{Batch, Entry, IndexName, Key, Outcome, Partition, Record, Store, Version};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The bytes of a lean record.
 const LEAN_BYTES: usize = 300;
@@ -123,7 +124,7 @@ pub(crate) async fn write(store: &Arc<dyn Store>, pieces: Vec<Piece>, callers: u
 async fn caller(store: Arc<dyn Store>, queue: Arc<Mutex<std::vec::IntoIter<Piece>>>) -> Tally {
     let mut tally = Tally::default();
     loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let next = queue.lock().next();
         let Some(groups) = next else { return tally };
         match commit_all(&*store, groups).await {
             Ok(()) => tally.done += 1,

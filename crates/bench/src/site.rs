@@ -91,7 +91,7 @@ impl Site {
         self.ground.clear(address).await
     }
 
-    /// How much room a store takes that nobody has open.
+    /// Bytes that a closed store takes.
     pub(crate) fn weigh(&self, address: &str) -> Result<Weight, Error> {
         match (self.own(), file(address)) {
             (Some(server), _) => Weight::on_server(server, name(address)),

@@ -10,8 +10,9 @@ use onward_core::{Command, Due, ExecutionId, Key, Lane, Millis, PartitionId, Spa
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, NewExecution, Options};
 use onward_store::Batch;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How long the last promotion may take before all that have not happened count as missing.
 const GRACE: Span = Span::seconds(20);
@@ -85,7 +86,7 @@ async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Lateness
         engine.shutdown().await;
         fresh.discard().await?;
         if in_time {
-            let promoted = promoted.lock().unwrap_or_else(PoisonError::into_inner);
+            let promoted = promoted.lock();
             return Ok(Lateness::of(&due_times, &promoted, given_up));
         }
         *lead = Span(lead.0 * 2);
@@ -97,7 +98,7 @@ fn note(promoted: &Promoted, batch: &Batch) {
     let at = wall_millis();
     let events = batch.events.iter().flat_map(|body| codec::decode_events(body)).flatten();
     let ready = events.filter(|event| event.what == What::Ready).filter_map(|event| event.execution);
-    promoted.lock().unwrap_or_else(PoisonError::into_inner).extend(ready.map(|id| (id, at)));
+    promoted.lock().extend(ready.map(|id| (id, at)));
 }
 
 async fn submit_all(engine: &Engine, size: &Size, first: Millis) -> Result<BTreeMap<ExecutionId, Millis>, Error> {

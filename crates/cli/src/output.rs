@@ -50,7 +50,7 @@ pub(crate) fn log(verbose: u8) {
     }
 }
 
-/// The level that `--verbose` asks for when it is given so many times.
+/// Log level for the number of times `--verbose` was given.
 pub(crate) fn level(verbose: u8) -> Option<&'static str> {
     match verbose {
         0 => None,
