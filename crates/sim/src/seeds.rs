@@ -69,6 +69,7 @@ pub const FAILED: &[Failed] = &[
     second(310_136_278, "model: the purge of what a failover had taken was refused once its submit was repeated"),
     second(310_201_044, "model: after a failover a submit, a cancel and a purge share the birth commit"),
     second(310_214_753, "model: a clock that is behind delays work until a time that its events tell as past"),
+    second(310_383_563, "model: work returned and claimed again in one commit, after a clock had run ahead"),
     second(310_028_683, "model: after a failover an execution is born with an attempt that has ended"),
 ];
 

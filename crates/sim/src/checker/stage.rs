@@ -61,7 +61,10 @@ impl Stage {
             (told, found) => told == found,
         };
         match (self, found) {
-            (Self::Active(told), Self::Active(found)) => told.agrees(found),
+            (Self::Active(told), Self::Active(found)) => {
+                let rest = Holding { run: told.run.clone(), ..found.clone() };
+                runs(&Some(told.run.clone()), &Some(found.run.clone())) && told.agrees(&rest)
+            }
             (Self::Ready(told), Self::Ready(found)) => runs(told, found),
             (Self::Delayed { until, paused }, Self::Delayed { until: at, paused: found }) => {
                 until == at && runs(paused, found)
