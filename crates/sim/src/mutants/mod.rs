@@ -17,7 +17,7 @@ named! {
     pub enum Mutant {
         /// A commit does not check the versions it expects.
         NoVersionCheck = "no version check",
-        /// Whoever calls is taken for the holder of the current lease.
+        /// Every caller counts as the holder of the current lease.
         NoFence = "no fence",
         /// A commit does not look at the store's clock.
         NoWindow = "no window",
@@ -43,7 +43,7 @@ named! {
         NeverSwept = "never swept",
         /// A due time that comes is let go by; only a sweep finds it again.
         TimerOnlyBySweep = "timer only by sweep",
-        /// Work that has just become ready is given to nobody who waits; only a sweep finds it again.
+        /// Work that has just become ready is handed to no parked worker; only a sweep finds it again.
         WaiterNotWoken = "waiter not woken",
         /// The first lost lease is the end of an execution.
         GivesUpAtOnce = "gives up at once",
