@@ -16,6 +16,8 @@ need curl curl          # the tests run what docs/http.md shows
 need jq jq              # and of an example
 need python3 python3    # and a worker in another language
 python3 -c 'import ensurepip, venv' 2>/dev/null || need ensurepip python3-venv # schemathesis gets a place of its own
+need node nodejs        # a client in TypeScript is generated and used
+need npm npm
 need openssl openssl    # the tests of encrypted connections make certificates
 # Debian keeps the programs of each version of Postgres in a directory of their own.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || need postgres postgresql

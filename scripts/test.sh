@@ -61,6 +61,7 @@ simulation_status=$?
 if [ -z "$quick" ]; then
     step mutants "$programs/onward-sim" --mutants --seeds "$mutant_seeds"
     ONWARD=$programs/onward step schemathesis bash scripts/schemathesis.sh
+    ONWARD=$programs/onward step clients bash scripts/clients.sh
     # What `make demo` builds: without servers, HTTP and encryption.
     step lean "$cargo" check --locked -p onward-cli --no-default-features
 fi

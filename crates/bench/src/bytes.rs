@@ -2,8 +2,8 @@
 
 use super::report::Report;
 use super::{Error, Site, Size, load, progress, site, work};
-use onward_core::Payload;
-use onward_engine::{Engine, NewExecution, Options};
+use onward_core::{NewExecution, Payload};
+use onward_engine::{Engine, Options};
 
 /// Bytes of the input and of the output, both JSON.
 const PAYLOAD: usize = 100;

@@ -4,9 +4,9 @@ use super::measure::{Stopwatch, Tally};
 use super::report::Report;
 use super::work::{self, PATIENCE};
 use super::{Error, Site, Size, progress, system};
-use onward_core::{Lane, Span, When};
+use onward_core::{Lane, NewExecution, Span};
 use onward_engine::clock::{Clock, SystemClock};
-use onward_engine::{Engine, NewExecution, Options};
+use onward_engine::{Engine, Options};
 
 const LANES: usize = 5;
 /// Postgres counts what a connection did up to ten seconds later.
@@ -67,7 +67,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
 /// Submits what lies ahead, and one execution in each lane that is done before the watch begins.
 async fn prepare(engine: &Engine, lanes: &[Lane], size: &Size) -> Result<(), Error> {
     let delayed: Vec<_> = (0..size.idle_delayed)
-        .map(|n| NewExecution { when: When::After(AHEAD), ..work::execution(&lanes[n % LANES]) })
+        .map(|n| NewExecution { delay: Some(AHEAD), ..work::execution(&lanes[n % LANES]) })
         .collect();
     work::submit_all(engine, &delayed).await?;
     for lane in lanes {

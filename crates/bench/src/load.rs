@@ -7,8 +7,8 @@ use super::site::Fresh;
 use super::work::{self, NEVER, PATIENCE};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use onward_core::{Lane, Payload};
-use onward_engine::{Engine, NewExecution, Options};
+use onward_core::{Lane, NewExecution, Payload};
+use onward_engine::{Engine, Options};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use onward::call::{Ask, Reports};
 use onward::{Client, ClientOptions};
-use onward_core::{Claimed, CommandId, Lane, Submitted};
-use onward_engine::{End, LeaseReport, Wants};
+use onward_core::{Claimed, CommandId, Lane, Submitted, end};
+use onward_engine::Wants;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -180,8 +180,8 @@ async fn lifecycles(client: &Client, lane: &Lane, amount: usize) -> Result<(), E
 /// Reports what was claimed as completed, in one call.
 pub(crate) async fn complete(client: &Client, claimed: Vec<Claimed>) -> Result<(), Error> {
     let report = |claimed: Claimed| {
-        let command = CommandId(client.chance().id());
-        LeaseReport { command, fence: claimed.fence, end: End::Complete(work::result()) }
+        let end = end::Complete { result: work::result() }.into();
+        onward_core::Report { command: CommandId(client.chance().id()), fence: claimed.fence, end }
     };
     let reports = claimed.into_iter().map(report).collect();
     let ended: Reports = client.ask(Ask::Report { reports, claim: None }).await?;

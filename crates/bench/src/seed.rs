@@ -3,7 +3,7 @@
 use super::rows::Rows;
 use super::{Error, progress, raw, submit, work};
 use onward_core::{
-    Claim, Class, Command, CommandId, Complete, Fence, Lane, LeaseId, Millis, PartitionId, Span, When, limits,
+    Claim, Class, Command, CommandId, Fence, Lane, LeaseId, Millis, PartitionId, Report, Span, When, end, limits,
 };
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_store::{Batch, Store, Window};
@@ -94,10 +94,10 @@ impl Life {
             let waits = (at + 1) * self.seed.waiting / total > at * self.seed.waiting / total;
             let lane = if waits { &self.backlog } else { &self.lanes[at % self.lanes.len()] };
             let mut submit = submit::submit(&self.chance, lane, created, When::Now, self.rows.len() as u16);
-            submit.policy.retention = self.seed.retention;
+            submit.new.policy.retention = self.seed.retention;
             let commands = by_partition.entry(submit.id.partition().0).or_default();
             let id = submit.id;
-            commands.push((Command::Submit(Box::new(submit)), created));
+            commands.push((submit.into(), created));
             if !waits {
                 commands.extend(self.run(id, created));
             }
@@ -124,8 +124,9 @@ impl Life {
             capabilities: Class::default(),
             ttl: limits::LEASE_DEFAULT,
         };
-        let fence = Fence { execution, lease, epoch: 1, attempt: 0 };
-        let complete = Complete { command: CommandId(self.chance.id()), fence, result: work::result() };
-        [(Command::Claim(claim), created + Span(5)), (Command::Complete(complete), created + Span(25))]
+        let fence = Fence { execution, lease, epoch: 1, attempt: 1 };
+        let end = end::Complete { result: work::result() }.into();
+        let complete = Report { command: CommandId(self.chance.id()), fence, end };
+        [(claim.into(), created + Span(5)), (complete.into(), created + Span(25))]
     }
 }

@@ -8,9 +8,7 @@ use super::site::Fresh;
 use super::{Error, Site, Size, progress, raw, work};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use onward_core::{
-    Class, Command, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy, Share, Submit, When,
-};
+use onward_core::{Command, CommandId, ExecutionId, Lane, Millis, PartitionId, Submit, When};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
 use onward_store::Batch;
@@ -177,7 +175,7 @@ impl RawSide {
             let mut submit = submit(&self.chance, &lane, now, When::Now, partitions);
             let partition = PartitionId((self.calls + n * partitions / SPREAD) % partitions);
             submit.id = ExecutionId::new(submit.id.uuid(), partition);
-            by_partition.entry(partition.0).or_default().push((Command::Submit(Box::new(submit)), now));
+            by_partition.entry(partition.0).or_default().push((Command::Submit(submit), now));
         }
         self.calls = (self.calls + 1) % partitions;
         by_partition
@@ -203,24 +201,9 @@ impl Side for RawSide {
 
 /// A submit as the engine makes it from [`work::execution`].
 pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, partitions: u16) -> Submit {
-    Submit {
-        command: CommandId(chance.id()),
-        id: work::id(chance, now, partitions),
-        namespace: Namespace::default(),
-        lane: lane.clone(),
-        kind: work::kind(),
-        input: work::input(),
-        priority: 0,
-        when,
-        tags: BTreeMap::new(),
-        requires: Class::default(),
-        share: Share::default(),
-        policy: Policy::default(),
-        idempotency_key: None,
-        unique_key: None,
-        deadline: None,
-        trace: None,
-    }
+    let mut new = Box::new(work::execution(lane));
+    new.set_when(when);
+    Submit { command: CommandId(chance.id()), id: work::id(chance, now, partitions), new }
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@ use super::rows::Rows;
 use super::tap::Tap;
 use super::{Error, Site, Size, progress, raw, submit, work};
 use futures_util::future::join_all;
-use onward_core::{Command, Due, ExecutionId, Key, Lane, Millis, PartitionId, Span, What, When, codec, limits};
+use onward_core::{
+    Command, Due, ExecutionId, Key, Lane, Millis, NewExecution, PartitionId, Span, What, When, codec, limits,
+};
 use onward_engine::clock::{Chance, Clock, SystemClock};
-use onward_engine::{Engine, NewExecution, Options};
+use onward_engine::{Engine, Options};
 use onward_store::Batch;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -106,7 +108,7 @@ async fn submit_all(engine: &Engine, size: &Size, first: Millis) -> Result<BTree
     let times: Vec<Millis> = (0..size.timers).map(|at| due(first, at, size)).collect();
     let mut due_times = BTreeMap::new();
     for times in times.chunks(limits::CALL_ITEMS_MAX) {
-        let new = |time: &Millis| NewExecution { when: When::At(*time), ..work::execution(&lane) };
+        let new = |time: &Millis| NewExecution { run_at: Some(*time), ..work::execution(&lane) };
         let answers = engine.submit_many(times.iter().map(new).collect()).await?;
         for (answer, time) in answers.into_iter().zip(times) {
             due_times.insert(answer?.id, *time);
@@ -164,7 +166,7 @@ fn promotions(size: &Size, count: usize, first: Millis, partitions: u16) -> Resu
         let submit = submit::submit(&chance, &lane, past, When::At(time + Span(1)), partitions);
         let key = Key::Execution(submit.id);
         let rows = &mut rows[usize::from(submit.id.partition().0)];
-        submits.push(rows.batch(&chance, &[(Command::Submit(Box::new(submit)), past)])?);
+        submits.push(rows.batch(&chance, &[(Command::Submit(submit), past)])?);
         promotions.push(rows.batch(&chance, &[(Command::Due(Due { key }), time + Span(1))])?);
     }
     Ok((submits, promotions))

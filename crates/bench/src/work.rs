@@ -1,9 +1,11 @@
 //! The work that every scenario measures: small executions, and workers that ask for them.
 
 use super::Error;
-use onward_core::{Class, ExecutionId, Lane, Millis, Namespace, PartitionId, Payload, Span, limits};
+use onward_core::{
+    Class, ExecutionId, Lane, Millis, Namespace, NewExecution, PartitionId, Payload, Span, Submit, limits,
+};
 use onward_engine::clock::Chance;
-use onward_engine::{Engine, NewExecution, SubmitIds, Wants};
+use onward_engine::{Engine, Wants};
 use uuid::Uuid;
 
 /// How long a claim waits for work that must be there; only a failure takes that long.
@@ -81,10 +83,9 @@ pub(crate) async fn submit_all(engine: &Engine, new: &[NewExecution]) -> Result<
 
 /// Submits to one partition; by itself an engine chooses a few and changes them with time.
 pub(crate) async fn submit_to(engine: &Engine, lane: &Lane, partition: PartitionId) -> Result<(), Error> {
-    let new = execution(lane);
-    let ids = engine.submit_ids(&new);
-    let execution = ExecutionId::new(ids.execution.uuid(), partition);
-    engine.submit_with(SubmitIds { execution, ..ids }, new).await?;
+    let submit = engine.address(execution(lane));
+    let id = ExecutionId::new(submit.id.uuid(), partition);
+    engine.run(Submit { id, ..submit }).await?;
     Ok(())
 }
 

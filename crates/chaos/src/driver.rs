@@ -183,11 +183,10 @@ impl<'a> Run<'a> {
         self.replace_engines()
     }
 
-    /// Leaves the store to this build, which finishes what the other one does not know.
+    /// Leaves the store to this build.
     fn come_back(&mut self) -> io::Result<()> {
         self.previous = None;
-        let beyond = self.beyond_the_other()?;
-        println!("  the other build is through, and left {beyond} alone; from here on this build is alone");
+        println!("  the other build is through; from here on this build is alone");
         self.replace_engines()?;
         self.engines.iter_mut().try_for_each(Child::finish)
     }
@@ -199,16 +198,9 @@ impl<'a> Run<'a> {
         self.start_engines()
     }
 
-    /// How many executions have not ended that the other build leaves alone.
-    fn beyond_the_other(&self) -> io::Result<u64> {
-        let upgrade_probes = self.upgrade_probes.as_ref();
-        upgrade_probes.map_or(Ok(0), |upgrade_probes| self.runtime.block_on(upgrade_probes.beyond_it(&*self.store)))
-    }
-
-    /// How many have not ended that every build can run.
-    fn known_to_all(&mut self) -> io::Result<u64> {
-        let unfinished = self.runtime.block_on(verdict::unfinished(&*self.store))?;
-        Ok(unfinished.saturating_sub(self.beyond_the_other()?))
+    /// How many executions have not ended.
+    fn unfinished(&mut self) -> io::Result<u64> {
+        self.runtime.block_on(verdict::unfinished(&*self.store))
     }
 
     /// What records say no more that was said when they were made.
@@ -340,13 +332,10 @@ impl<'a> Run<'a> {
     fn finish(&mut self) -> io::Result<()> {
         self.engines.iter_mut().try_for_each(Child::finish)?;
         if self.previous.is_some() {
-            self.until_nothing_changes("work that the other build knows", Self::known_to_all)?;
+            self.until_nothing_changes("work of the other build", Self::unfinished)?;
             self.come_back()?;
         }
-        self.until_nothing_changes("work", |run| {
-            let (store, runtime) = (&run.store, &run.runtime);
-            runtime.block_on(verdict::unfinished(&**store))
-        })?;
+        self.until_nothing_changes("work", Self::unfinished)?;
         for mut engine in std::mem::take(&mut self.engines) {
             engine.end()?;
         }

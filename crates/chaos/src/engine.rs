@@ -8,7 +8,7 @@ use crate::work;
 use onward::engine::{Engine, Error, Wants};
 use onward::{Class, Client, ClientOptions, Payload, Span, Worker};
 use onward_checker::Line;
-use onward_core::Claimed;
+use onward_core::{Claimed, Report, end};
 use onward_engine::clock::Chance;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,10 +129,11 @@ async fn complete(engine: &Engine, wants: &Wants, chance: &Chance, work: &Claime
     });
     let late = chance.word().is_multiple_of(LATE_ONE_OF);
     sleep(if late { ttl + LATE_BY } else { chance.word() % HOLD_MAX }).await;
-    let (asked, command) = (now(), engine.command_id());
+    let (asked, end) = (now(), end::Complete { result: Payload::null() }.into());
+    let report = Report { command: engine.command_id(), fence, end };
     loop {
-        match engine.complete_with(command, fence, Payload::null()).await {
-            Ok(()) => return tell(&Line::Ended { execution, attempt, epoch, asked, at: now() }),
+        match engine.run(report.clone()).await {
+            Ok(_) => return tell(&Line::Ended { execution, attempt, epoch, asked, at: now() }),
             Err(Error::Refused(refusal)) => {
                 let code = refusal.code().to_owned();
                 return tell(&Line::Refused { execution, attempt, epoch, code, asked, at: now() });

@@ -2,7 +2,7 @@
 
 use crate::work;
 use onward::{Client, ClientOptions, ExecutionId, RetryPolicy};
-use onward_core::{Act, Actor, CommandId, Operate, Payload};
+use onward_core::{Actor, CommandId, Operate, Payload, act};
 use onward_store::{Key, Partition, Store};
 use serde_json::{Map, Value};
 use std::io;
@@ -12,8 +12,7 @@ use std::time::Duration;
 /// How many there are, and how far apart they become ready: some are run under every mixture of builds.
 const COUNT: u64 = 60;
 const APART: Duration = Duration::from_millis(400);
-/// Every so many of them carry a trace, which makes a record of a format that earlier builds do not know. They are further
-/// apart, so that some become ready while an earlier build is alone.
+/// Every so many of them carry a trace. They are further apart, so that some become ready while the other build is alone.
 const TRACED: u64 = 3;
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -59,16 +58,6 @@ impl UpgradeProbes {
         self.0.iter().map(|(id, _)| *id)
     }
 
-    /// How many have not ended that an earlier build leaves alone.
-    pub(crate) async fn beyond_it(&self, store: &dyn Store) -> io::Result<u64> {
-        let mut open = 0;
-        for (id, _) in self.0.iter().filter(|(_, before)| before.contains_key("trace")) {
-            let state = body(store, *id).await?.remove("state");
-            open += u64::from(state.is_none_or(|state| state.get("finished").is_none()));
-        }
-        Ok(open)
-    }
-
     /// What is missing or different now, in words.
     pub(crate) async fn lost(&self, store: &dyn Store) -> io::Result<Vec<String>> {
         let mut lost = Vec::new();
@@ -99,10 +88,10 @@ async fn submit(client: &Client) -> Result<Vec<ExecutionId>, onward::Error> {
         };
         let id = submission.retry(RetryPolicy { max_retries: 9, ..RetryPolicy::default() }).await?.id;
         let by: Option<Actor> = Some("ada".parse()?);
-        let act = Act::Tag { set: [("seen".parse()?, "yes".parse()?)].into(), remove: Default::default() };
+        let act = act::Tag { set: [("seen".parse()?, "yes".parse()?)].into(), ..act::Tag::default() }.into();
         let (command, namespace) = (CommandId(client.chance().id()), client.namespace().clone());
         if let Some(engine) = client.engine() {
-            engine.operate_with(Operate { command, namespace, execution: id, by, act }).await?;
+            engine.run(Operate { command, namespace, execution: id, by, act }).await?;
         }
         ids.push(id);
     }

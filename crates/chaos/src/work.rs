@@ -2,7 +2,7 @@
 
 use crate::clock::{now, sleep};
 use crate::output::tell;
-use onward::{Backoff, Client, Context, Failed, RetryPolicy, Span, Submission};
+use onward::{Client, Context, Failed, RetryPolicy, Span, Submission};
 use onward_checker::Line;
 use onward_engine::clock::Chance;
 use serde::{Deserialize, Serialize};
@@ -54,9 +54,8 @@ pub(crate) fn draw(client: &Client, chance: &Chance) -> Submission {
         later: roll(20),
         takes: if roll(LONG_ONE_OF) { LONG } else { chance.word() % PAUSE_MAX },
     };
-    let backoff = Backoff::Fixed { delay: Span(100), jitter: true };
-    let submission =
-        client.submit(KIND, &job).lane(lane).retry(RetryPolicy { max_retries: 5, backoff, categories: Vec::new() });
+    let retry = RetryPolicy { jitter: true, ..RetryPolicy::fixed(5, Span(100)) };
+    let submission = client.submit(KIND, &job).lane(lane).retry(retry);
     let submission =
         if roll(KEYED_ONE_OF) { submission.idempotency_key(&format!("{:032x}", chance.id())) } else { submission };
     if roll(10) { submission.delay(Duration::from_millis(chance.word() % 1_000)) } else { submission }

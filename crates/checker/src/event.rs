@@ -27,14 +27,7 @@ impl Event {
     /// Reads an event; `None` when it is none.
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
-        let what = value.get("what")?;
-        let empty = Value::Null;
-        let (name, details) = match what {
-            Value::String(name) => (name.clone(), &empty),
-            Value::Object(object) => object.iter().next().map(|(name, details)| (name.clone(), details))?,
-            _ => return None,
-        };
-        let number = |key: &str| details.get(key).and_then(Value::as_u64);
+        let number = |key: &str| value.get(key).and_then(Value::as_u64);
         let subject = match value.get("execution").and_then(Value::as_str) {
             Some(execution) => execution.to_owned(),
             None => format!("lane {}", value.get("lane")?.as_str()?),
@@ -42,12 +35,12 @@ impl Event {
         Some(Self {
             text: value.to_string(),
             subject,
-            name,
-            time: value.get("at")?.as_u64()?,
+            name: value.get("type")?.as_str()?.to_owned(),
+            time: number("at")?,
             attempt: number("attempt"),
             epoch: number("epoch"),
-            paused: details.get("paused").and_then(Value::as_bool).unwrap_or(false),
-            again: ["retry_at", "again_at"].iter().any(|key| details.get(*key).is_some_and(|at| !at.is_null())),
+            paused: value.get("paused").and_then(Value::as_bool).unwrap_or(false),
+            again: ["retry_at", "again_at"].iter().any(|key| value.get(*key).is_some_and(|at| !at.is_null())),
         })
     }
 

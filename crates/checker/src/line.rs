@@ -63,7 +63,7 @@ pub enum Line {
     Leased {
         /// Of which execution.
         execution: String,
-        /// Which attempt, counted from 0.
+        /// Which attempt, counted from 1.
         attempt: u64,
         /// Its epoch.
         epoch: u64,
@@ -80,7 +80,7 @@ pub enum Line {
     Ended {
         /// Which.
         execution: String,
-        /// Which attempt, counted from 0.
+        /// Which attempt, counted from 1.
         attempt: u64,
         /// Of which lease.
         epoch: u64,
@@ -93,7 +93,7 @@ pub enum Line {
     Refused {
         /// Which execution.
         execution: String,
-        /// Which attempt, counted from 0.
+        /// Which attempt, counted from 1.
         attempt: u64,
         /// Of which lease.
         epoch: u64,

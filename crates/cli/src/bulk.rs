@@ -5,7 +5,7 @@ use crate::problem::{Exit, Problem};
 use crate::progress::Progress;
 use crate::{ls, open, output};
 use onward::{Client, Error, ExecutionId, FindFilter, PublicState, Reason};
-use onward_core::Act;
+use onward_core::{Act, act};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -46,11 +46,11 @@ pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit,
 fn act(action: &BulkAction, reason: &str) -> Act {
     let reason = Reason::new(reason);
     match action {
-        BulkAction::Cancel => Act::Cancel { reason, grace: None },
-        BulkAction::Replay => Act::Replay { reason, deadline: None },
-        BulkAction::RunNow => Act::Reschedule { when: onward_core::When::Now },
-        BulkAction::Revoke => Act::Revoke { lease: None, reason },
-        BulkAction::Purge => Act::Purge,
+        BulkAction::Cancel => Act::Cancel(act::Cancel { reason, grace: None }),
+        BulkAction::Replay => Act::Replay(act::Replay { reason, ..act::Replay::default() }),
+        BulkAction::RunNow => Act::Reschedule(act::Reschedule::from(onward_core::When::Now)),
+        BulkAction::Revoke => Act::Revoke(act::Revoke { lease: None, reason }),
+        BulkAction::Purge => Act::Purge(act::Purge {}),
     }
 }
 
@@ -97,9 +97,9 @@ async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut 
 /// Whether something can be done with executions in a state at all; the rest are left alone without a word.
 fn applies(act: &Act, state: PublicState) -> bool {
     match act {
-        Act::Replay { .. } | Act::Purge => state.outcome().is_some(),
-        Act::Revoke { .. } => state == PublicState::Active,
-        Act::Reschedule { .. } => state == PublicState::Delayed,
+        Act::Replay(_) | Act::Purge(act::Purge {}) => state.outcome().is_some(),
+        Act::Revoke(_) => state == PublicState::Active,
+        Act::Reschedule(_) => state == PublicState::Delayed,
         _ => state.outcome().is_none(),
     }
 }

@@ -6,10 +6,10 @@ use crate::problem::{Exit, Problem};
 use crate::worker::input_ends;
 use crate::{open, output, time};
 use onward::call::{Ask, Reports};
+use onward::engine::Wants;
 use onward::engine::clock::{Clock, SystemClock};
-use onward::engine::{End, LeaseReport, Wants};
 use onward::{Class, Client, Error, Lane, Namespace, Payload, Span};
-use onward_core::{Claimed, CommandId};
+use onward_core::{Claimed, CommandId, Report, end};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -75,7 +75,7 @@ async fn one(client: &Client, wants: &Wants, wait: Span) -> Result<bool, Error> 
     let id = claimed.fence.execution;
     output::print(&format!("claimed {id}"));
     let command = CommandId(client.chance().id());
-    let report = LeaseReport { command, fence: claimed.fence, end: End::Complete(Payload::null()) };
+    let report = Report { command, fence: claimed.fence, end: end::Complete { result: Payload::null() }.into() };
     let reports: Reports = client.ask(Ask::Report { reports: vec![report], claim: None }).await?;
     match reports.reported.into_iter().collect::<Result<Vec<_>, _>>() {
         Ok(_) => output::print(&format!("completed {id}")),

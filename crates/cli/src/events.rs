@@ -4,11 +4,11 @@ use crate::args::EventsArgs;
 use crate::problem::{Exit, Problem};
 use crate::submit::parse;
 use crate::time::show;
-use crate::{open, output};
+use crate::{open, output, shape};
 use onward::Client;
 use onward::engine::{EventFilter, Told};
+use onward::wire::EventRow;
 use onward_core::{Event, What};
-use serde_json::{Value, json};
 
 pub(crate) async fn run(args: EventsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = EventFilter {
@@ -51,13 +51,8 @@ async fn tell(
         };
         match told {
             None => return Ok(()),
-            Some(Told::Gap) if json => output::print(&json!({ "gap": true }).to_string()),
+            Some(told) if json => output::print(&shape::text(&EventRow::from(told))),
             Some(Told::Gap) => output::print("... older events were removed"),
-            Some(Told::Event { event, cursor }) if json => {
-                let mut object = json!(event);
-                object["cursor"] = json!(cursor);
-                output::print(&object.to_string());
-            }
             Some(Told::Event { event, .. }) => output::print(&line(&event)),
         }
         if output::lost().is_some() || output::closed() {
@@ -68,7 +63,5 @@ async fn tell(
 
 fn line(event: &Event) -> String {
     let subject = event.execution.map_or_else(|| format!("lane {}", event.lane), |execution| execution.to_string());
-    let detail = json!(event.what);
-    let detail = detail.get(event.what.name()).map(Value::to_string).unwrap_or_default();
-    format!("{}  {subject}  {:16}  {detail}", show(event.at), event.what.name())
+    format!("{}  {subject}  {:16}  {}", show(event.at), event.what.name(), shape::detail(&event.what))
 }

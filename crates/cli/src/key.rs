@@ -5,7 +5,7 @@ use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
 use crate::{open, output, shape, time};
 use onward::call::Ask;
-use onward::wire::{IssuedKey, KeyInfo, Length, NewKeyRequest};
+use onward::wire::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
 use onward::{Millis, Namespace};
 
 pub(crate) async fn run(args: KeyArgs, store: &str, json: bool) -> Result<Exit, Problem> {
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: KeyArgs, store: &str, json: bool) -> Result<Exit, 
             let now = client.store_time();
             client.shutdown().await?;
             let keys = keys?;
-            output::print(&if json { shape::text(&keys) } else { table(&keys, now) });
+            output::print(&if json { shape::text(&KeyList { keys }) } else { table(&keys, now) });
         }
         KeyCommand::Revoke(args) => {
             let ask = Ask::RevokeKey(parse(&args.id)?);
@@ -67,6 +67,6 @@ fn prepare(args: KeyCreateArgs) -> Result<NewKeyRequest, Problem> {
         name: parse(&args.name)?,
         roles: args.roles.into_iter().collect(),
         namespaces: args.namespaces.iter().map(|namespace| parse(namespace)).collect::<Result<_, _>>()?,
-        expires_after: span("--expires", args.expires.as_deref())?.map(Length),
+        expires_after: span("--expires", args.expires.as_deref())?,
     })
 }

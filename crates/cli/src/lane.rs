@@ -5,9 +5,10 @@ use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span};
 use crate::watch::{self, Shown};
 use crate::{open, shape, time};
+use onward::call::Ask;
 use onward::engine::LaneListing;
+use onward::wire::{LaneInfo, LaneList};
 use onward::{Client, Error, LaneState, Millis, Policy, RetryPolicy};
-use serde_json::{Value, json};
 
 pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let change = match &args.command {
@@ -19,12 +20,12 @@ pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit,
     let watch = if let LaneCommand::Ls(watch) = &args.command { watch } else { &once };
     let look = async || {
         let (object, text) = act(&client, &args.command, change.clone()).await?;
-        Ok(Shown::passing(if json { object.to_string() } else { text }))
+        Ok(Shown::passing(if json { object } else { text }))
     };
     watch::show(&client, watch, look).await
 }
 
-async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(Value, String), Error> {
+async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> Result<(String, String), Error> {
     let (lane, said) = match command {
         LaneCommand::Ls(_) => return list(client).await,
         LaneCommand::Pause(args) => {
@@ -44,30 +45,18 @@ async fn act(client: &Client, command: &LaneCommand, change: Option<Policy>) -> 
             (&args.lane, "has new defaults for what is submitted from now on")
         }
     };
-    let state = client.lane(lane).await?;
-    Ok((json!({ "lane": lane, "state": state }), format!("lane {lane} {said}")))
+    let listing: LaneListing = client.ask(Ask::Lane(lane.parse()?)).await?;
+    Ok((shape::text(&LaneInfo::from(listing)), format!("lane {lane} {said}")))
 }
 
-async fn list(client: &Client) -> Result<(Value, String), Error> {
+async fn list(client: &Client) -> Result<(String, String), Error> {
     let (lanes, now) = (client.lanes().await?, client.store_time());
-    let objects: Vec<Value> = lanes
-        .iter()
-        .map(|lane| {
-            json!({
-                "lane": lane.lane,
-                "state": lane.settings.state,
-                "defaults": lane.settings.defaults,
-                "ready": lane.ready,
-                "ready_at_least": lane.ready_capped,
-                "oldest": lane.oldest.map(time::show),
-            })
-        })
-        .collect();
     let mut rows = vec![["LANE", "STATE", "READY", "OLDEST"].map(str::to_owned)];
     for lane in &lanes {
         rows.push([lane.lane.to_string(), state(lane).to_owned(), ready(lane), oldest(lane, now)]);
     }
-    Ok((json!(objects), shape::table(&rows)))
+    let list = LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() };
+    Ok((shape::text(&list), shape::table(&rows)))
 }
 
 pub(crate) fn state(lane: &LaneListing) -> &'static str {

@@ -6,9 +6,11 @@ use crate::submit::parse;
 use crate::time::show;
 use crate::watch::{self, Shown};
 use crate::{open, output, shape};
+use onward::wire::{AttemptList, HistoryPage};
 use onward::{AttemptDescription, Client, Error, ExecutionId, Payload, PublicState, Rejection};
+use onward_core::record::Transition;
 use onward_core::{Explanation, Release};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::Write;
 
 /// What to show.
@@ -48,7 +50,7 @@ pub(crate) async fn why(args: &GetArgs, store: &str, json: bool) -> Result<Exit,
     let client = open::existing(store, &args.target.namespace).await?;
     let look = async || {
         let why = client.why(id).await?;
-        let text = if json { json!(why).to_string() } else { explain(&why) };
+        let text = if json { shape::text(&why) } else { explain(&why) };
         Ok(Shown { text, is_final: why.state.outcome().is_some() })
     };
     watch::show(&client, &args.watch, look).await
@@ -59,19 +61,17 @@ async fn find(client: &Client, id: ExecutionId, aspect: Aspect) -> Result<Found,
         Aspect::Result => result(client, id).await?,
         Aspect::Attempts => {
             let attempts = client.attempts(id).await?;
-            let objects: Vec<Value> = attempts.iter().map(attempt).collect();
-            Found::Text { json: json!(objects).to_string(), text: table(&attempts) }
+            let text = table(&attempts);
+            Found::Text { json: shape::text(&AttemptList { attempts }), text }
         }
         Aspect::History => {
             let history = client.history(id).await?;
-            let line = |step: &onward_core::record::Transition| {
-                let detail = json!(step.what);
-                let detail = detail.get(step.what.name()).map(Value::to_string).unwrap_or_default();
-                format!("{}  {:16}  {detail}\n", show(step.at), step.what.name())
+            let line = |step: &Transition| {
+                let by = step.by.as_ref().map(|by| format!("  by {by}")).unwrap_or_default();
+                format!("{}  {:16}  {}{by}\n", show(step.at), step.what.name(), shape::detail(&step.what))
             };
-            let objects: Vec<Value> =
-                history.iter().map(|step| json!({ "at": show(step.at), "what": step.what })).collect();
-            Found::Text { json: json!(objects).to_string(), text: history.iter().map(line).collect() }
+            let text = history.iter().map(line).collect();
+            Found::Text { json: shape::text(&HistoryPage { transitions: history }), text }
         }
     })
 }
@@ -92,24 +92,6 @@ async fn result(client: &Client, id: ExecutionId) -> Result<Found, Error> {
     }
 }
 
-fn attempt(attempt: &AttemptDescription) -> Value {
-    let mut object = json!({
-        "attempt": attempt.number,
-        "kind": attempt.kind.as_str(),
-        "worker": attempt.worker,
-        "started_at": show(attempt.started_at),
-        "ran_ms": attempt.ran.0,
-        "end": attempt.end.as_ref().map(onward_core::record::AttemptEnd::as_str),
-    });
-    if let Some(ended_at) = attempt.ended_at {
-        object["ended_at"] = json!(show(ended_at));
-    }
-    if let Some(failure) = attempt.failure() {
-        object["failure"] = json!(failure);
-    }
-    object
-}
-
 fn table(attempts: &[AttemptDescription]) -> String {
     let mut rows = vec![["ATTEMPT", "KIND", "END", "STARTED", "RAN", "WORKER", "FAILURE"].map(str::to_owned)];
     for attempt in attempts {
@@ -128,8 +110,8 @@ fn table(attempts: &[AttemptDescription]) -> String {
 }
 
 fn explain(why: &Explanation) -> String {
-    let mut text = format!("{}: {}\n", why.state.as_str(), why.because);
-    for release in &why.until {
+    let mut text = format!("{}: {}\n", why.state.as_str(), why.reason);
+    for release in &why.unblocked_by {
         text.push_str(&format!("  moves on when {}\n", said(release)));
     }
     text

@@ -7,32 +7,30 @@ use crate::watch::{self, Shown};
 use crate::{open, shape, time};
 use onward::engine::Counts;
 use onward::store::Count;
+use onward::wire::{CountsAnswer, FoundPage};
 use onward::{FindFilter, Found, PublicState};
-use serde_json::{Map, Value, json};
 
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = filter(&args.filter)?;
     let client = open::existing(store, &args.filter.namespace).await?;
     let look = async || {
         let found = client.find(&filter, args.after.as_deref(), usize::from(args.limit)).await?;
-        Ok(Shown::passing(if json { object(&found).to_string() } else { table(&found) }))
+        Ok(Shown::passing(if json { shape::text(&FoundPage::from(found)) } else { table(&found) }))
     };
     watch::show(&client, &args.watch, look).await
-}
-
-fn object(found: &Found) -> Value {
-    let executions: Vec<_> = found.executions.iter().map(shape::object).collect();
-    json!({ "executions": executions, "scanned": found.scanned, "next": found.next })
 }
 
 /// `onward count`: how many executions there are in each state.
 pub(crate) async fn count(args: &CountArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let client = open::existing(store, &args.namespace).await?;
-    let look = async || Ok(Shown::passing(counted(&client.counts().await?, json)));
+    let look = async || Ok(Shown::passing(counted(client.counts().await?, json)));
     watch::show(&client, &args.watch, look).await
 }
 
-fn counted(counts: &Counts, json: bool) -> String {
+fn counted(counts: Counts, json: bool) -> String {
+    if json {
+        return shape::text(&CountsAnswer::from(counts));
+    }
     let rows = [
         ("waiting", counts.waiting),
         ("completed", counts.completed),
@@ -41,17 +39,10 @@ fn counted(counts: &Counts, json: bool) -> String {
         ("expired", counts.expired),
         ("total", counts.total),
     ];
-    if json {
-        let object = |count: Count| json!({ "count": count.n, "at_least": count.capped });
-        let counts: Map<String, Value> =
-            rows.iter().map(|(name, count)| ((*name).to_owned(), object(*count))).collect();
-        Value::Object(counts).to_string()
-    } else {
-        let said = |count: Count| format!("{}{}", count.n, if count.capped { "+" } else { "" });
-        let mut table = vec![["STATE", "COUNT"].map(str::to_owned)];
-        table.extend(rows.map(|(name, count)| [name.to_owned(), said(count)]));
-        shape::table(&table)
-    }
+    let said = |count: Count| format!("{}{}", count.n, if count.capped { "+" } else { "" });
+    let mut table = vec![["STATE", "COUNT"].map(str::to_owned)];
+    table.extend(rows.map(|(name, count)| [name.to_owned(), said(count)]));
+    shape::table(&table)
 }
 
 /// What was typed as a filter.

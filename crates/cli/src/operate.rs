@@ -3,10 +3,10 @@
 use crate::args::{CancelArgs, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
-use crate::{open, output, time};
+use crate::{open, output, shape, time};
+use onward::wire::Acted;
 use onward::{Error, ExecutionId, Reason, Rejection};
-use onward_core::Act;
-use onward_core::record::Did;
+use onward_core::{Act, ActOutcome, act};
 use std::collections::BTreeSet;
 
 /// What to do, and with which execution.
@@ -18,33 +18,36 @@ pub(crate) struct Order {
 impl Order {
     pub(crate) fn cancel(args: CancelArgs) -> Result<Self, Problem> {
         let grace = span("--grace", args.grace.as_deref())?;
-        Ok(Self { target: args.target, act: Act::Cancel { reason: Reason::new(&args.reason), grace } })
+        Ok(Self { target: args.target, act: act::Cancel { reason: Reason::new(&args.reason), grace }.into() })
     }
 
     pub(crate) fn replay(args: ReasonArgs) -> Self {
-        Self { target: args.target, act: Act::Replay { reason: Reason::new(&args.reason), deadline: None } }
+        Self {
+            target: args.target,
+            act: act::Replay { reason: Reason::new(&args.reason), ..act::Replay::default() }.into(),
+        }
     }
 
     pub(crate) fn revoke(args: ReasonArgs) -> Self {
-        Self { target: args.target, act: Act::Revoke { lease: None, reason: Reason::new(&args.reason) } }
+        Self { target: args.target, act: act::Revoke { lease: None, reason: Reason::new(&args.reason) }.into() }
     }
 
     pub(crate) fn reschedule(args: RescheduleArgs) -> Result<Self, Problem> {
         let when = when(args.delay.as_deref(), args.at.as_deref())?;
-        Ok(Self { target: args.target, act: Act::Reschedule { when } })
+        Ok(Self { target: args.target, act: act::Reschedule::from(when).into() })
     }
 
     pub(crate) fn priority(args: PriorityArgs) -> Self {
-        Self { target: args.target, act: Act::Prioritise { priority: args.priority } }
+        Self { target: args.target, act: act::Prioritise { priority: args.priority }.into() }
     }
 
     pub(crate) fn tag(args: TagArgs) -> Result<Self, Problem> {
         let remove = args.remove.iter().map(|key| parse(key)).collect::<Result<BTreeSet<_>, _>>()?;
-        Ok(Self { target: args.target, act: Act::Tag { set: tags(&args.set)?, remove } })
+        Ok(Self { target: args.target, act: act::Tag { set: tags(&args.set)?, remove }.into() })
     }
 
     pub(crate) fn purge(target: Target) -> Self {
-        Self { target, act: Act::Purge }
+        Self { target, act: act::Purge {}.into() }
     }
 }
 
@@ -59,24 +62,23 @@ pub(crate) async fn run(order: Order, store: &str, json: bool) -> Result<Exit, P
         }
         client.operate(id, order.act).await
     };
-    let did = act.await;
+    let outcome = act.await;
     client.shutdown().await?;
-    let did = did?;
-    let object = serde_json::json!({ "id": id, "did": did });
-    output::print(&if json { object.to_string() } else { said(id, did) });
+    let outcome = outcome?;
+    output::print(&if json { shape::text(&Acted { outcome }) } else { said(id, outcome) });
     Ok(Exit::Success)
 }
 
-fn said(id: ExecutionId, did: Did) -> String {
-    match did {
-        Did::Cancelled => format!("cancelled {id}"),
-        Did::AskedToStop { until } => format!("asked {id} to stop; it is cancelled at {}", time::show(until)),
-        Did::Rescheduled { until: Some(until) } => format!("{id} runs at {}", time::show(until)),
-        Did::Rescheduled { until: None } => format!("{id} is ready"),
-        Did::Prioritised { before } => format!("changed the priority of {id}; it was {before}"),
-        Did::Tagged => format!("changed the tags of {id}"),
-        Did::Revoked { epoch, .. } => format!("took {id} from its worker (lease {epoch}); it is ready again"),
-        Did::Replayed { replays } => format!("{id} runs again (replay {replays})"),
-        Did::Purged => format!("purged {id}"),
+fn said(id: ExecutionId, outcome: ActOutcome) -> String {
+    match outcome {
+        ActOutcome::Cancelled => format!("cancelled {id}"),
+        ActOutcome::StopRequested { until } => format!("asked {id} to stop; it is cancelled at {}", time::show(until)),
+        ActOutcome::Rescheduled { until: Some(until) } => format!("{id} runs at {}", time::show(until)),
+        ActOutcome::Rescheduled { until: None } => format!("{id} is ready"),
+        ActOutcome::Prioritised { before } => format!("changed the priority of {id}; it was {before}"),
+        ActOutcome::Tagged => format!("changed the tags of {id}"),
+        ActOutcome::Revoked { epoch, .. } => format!("took {id} from its worker (lease {epoch}); it is ready again"),
+        ActOutcome::Replayed { replays } => format!("{id} runs again (replay {replays})"),
+        ActOutcome::Purged => format!("purged {id}"),
     }
 }

@@ -1,8 +1,8 @@
-//! The JSON shape of an execution, and its text: what `get` and `ls` print.
+//! How what was found is shown: fields, tables, and JSON as the HTTP API gives it.
 
 use crate::time::show;
 use onward::{Description, Millis, Payload};
-use onward_core::Json;
+use onward_core::{Json, What};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ pub(crate) enum Field {
     Written(Json),
 }
 
-/// An execution as a JSON object; what is not known is left out.
-pub(crate) fn object(of: &Description) -> Fields {
+/// The fields of an execution for people; what is not known is left out.
+pub(crate) fn fields(of: &Description) -> Fields {
     let time = |at: Option<Millis>| at.map(|at| json!(show(at)));
     let fields = [
         ("id", Some(json!(of.id))),
@@ -42,15 +42,15 @@ pub(crate) fn object(of: &Description) -> Fields {
         ("finished_at", time(of.finished_at)),
         ("worker", of.worker.as_ref().map(|worker| json!(worker))),
         ("lease_expires_at", time(of.lease_expires_at)),
-        ("deadline", time(of.deadline)),
+        ("expires_at", time(of.expires_at)),
         ("replays", (of.replays > 0).then(|| json!(of.replays))),
         ("progress", of.progress.as_ref().map(|progress| json!(progress))),
         ("stop", of.stop.as_ref().map(|stop| json!(stop))),
         ("cancelled", of.cancelled.as_ref().map(|cancelled| json!(cancelled))),
         ("policy", (!of.policy.is_default()).then(|| json!(of.policy))),
-        ("unique", of.unique_key.as_ref().map(|key| json!(key))),
+        ("unique_key", of.unique_key.as_ref().map(|key| json!(key))),
         ("failure", of.failure.as_ref().map(|failure| json!(failure))),
-        ("key", of.idempotency_key.as_ref().map(|key| json!(key))),
+        ("idempotency_key", of.idempotency_key.as_ref().map(|key| json!(key))),
         ("requires", (!of.requires.is_empty()).then(|| json!(of.requires))),
         ("tags", (!of.tags.is_empty()).then(|| json!(of.tags))),
     ];
@@ -68,6 +68,19 @@ pub(crate) fn payload(payload: Payload) -> Field {
 /// Anything as JSON text. It does not pass through a [`Value`], which would round long numbers and drop repeated names.
 pub(crate) fn text<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What an event holds beside its type, for people.
+pub(crate) fn detail(what: &What) -> String {
+    let mut value = json!(what);
+    let fields = value.as_object_mut();
+    match fields {
+        Some(fields) if fields.len() > 1 => {
+            fields.remove("type");
+            json!(fields).to_string()
+        }
+        _ => String::new(),
+    }
 }
 
 /// Rows as aligned columns; the first row holds their names.

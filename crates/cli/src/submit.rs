@@ -2,11 +2,11 @@
 
 use crate::args::SubmitArgs;
 use crate::problem::{Exit, Problem};
-use crate::{open, output, time};
+use crate::{open, output, shape, time};
 use onward::call::Ask;
-use onward::engine::NewExecution;
+use onward::wire::SubmitAnswer;
 use onward::{Class, Error, Payload, RetryPolicy, Span, Submitted, TagKey, TagValue, limits};
-use onward_core::When;
+use onward_core::{NewExecution, When};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -21,7 +21,7 @@ pub(crate) async fn run(args: SubmitArgs, store: &str, json: bool) -> Result<Exi
     }
     let submitted = submitted?;
     if json {
-        output::print(&serde_json::json!({ "id": submitted.id, "created": submitted.created }).to_string());
+        output::print(&shape::text(&SubmitAnswer::from(submitted)));
     } else if submitted.created {
         output::print(&format!("submitted {}", submitted.id));
     } else {
@@ -35,10 +35,10 @@ fn prepare(args: &SubmitArgs) -> Result<NewExecution, Problem> {
     new.namespace = parse(&args.namespace)?;
     new.lane = parse(&args.lane)?;
     new.priority = args.priority;
-    new.when = when(args.delay.as_deref(), args.at.as_deref())?;
+    new.set_when(when(args.delay.as_deref(), args.at.as_deref())?);
     new.idempotency_key = args.key.as_deref().map(parse).transpose()?;
     new.unique_key = args.unique.as_deref().map(parse).transpose()?;
-    new.deadline = span("--deadline", args.deadline.as_deref())?.map(When::After);
+    new.expires_after = span("--deadline", args.deadline.as_deref())?;
     new.tags = tags(&args.tags)?;
     new.policy.retry = args.retries.map(|max_retries| RetryPolicy { max_retries, ..RetryPolicy::default() });
     new.policy.attempt_timeout = span("--attempt-timeout", args.attempt_timeout.as_deref())?;

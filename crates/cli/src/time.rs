@@ -79,7 +79,7 @@ mod tests {
     fn fuzz_lengths_of_time() {
         fuzz(near("([0-9]{1,5}(ms|s|m|h|d)){1,3}|PT[0-9]{1,3}H|-?[0-9] days"), |text| {
             let Ok(length) = duration("--delay", &text) else { return Ok(false) };
-            let served = text.parse::<onward::wire::Length>().map(|length| u128::from(length.0.0));
+            let served = text.parse::<Span>().map(|length| u128::from(length.0));
             prop_assert_eq!(served, Ok(length.as_millis()));
             Ok(true)
         });

@@ -117,8 +117,8 @@ impl Seen {
                 "lane": lane.lane,
                 "state": lane.settings.state,
                 "ready": lane.ready,
-                "ready_at_least": lane.ready_capped,
-                "oldest": lane.oldest.map(time::show),
+                "ready_capped": lane.ready_capped,
+                "oldest": lane.oldest,
                 "running": self.running_in(&lane.lane),
                 "submitted_per_second": self.submitted.of_lane(&lane.lane),
                 "completed_per_second": self.completed.of_lane(&lane.lane),
@@ -129,15 +129,15 @@ impl Seen {
             json!({
                 "worker": name,
                 "running": worker.running,
-                "longest_ms": worker.longest.0,
+                "longest": worker.longest,
                 "lanes": worker.lanes,
             })
         });
         json!({
-            "at": time::show(self.now),
+            "at": self.now,
             "lanes": lanes.collect::<Vec<_>>(),
             "workers": workers.collect::<Vec<_>>(),
-            "running_at_least": self.running_more,
+            "running_capped": self.running_more,
         })
     }
 }

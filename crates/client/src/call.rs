@@ -2,53 +2,75 @@
 
 use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
 use crate::{AttemptDescription, Description, Error, Found, Result};
-use onward_core::record::{Did, PublicState, Transition};
+use onward_core::record::{PublicState, Transition};
 use onward_core::{
-    Act, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange, Namespace, Payload,
-    Reason, Renewed, Span, Submitted,
+    Act, ActOutcome, Actor, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
+    Namespace, NewExecution, Payload, Reason, Renewed, Report, Reported, Span, Submitted,
 };
-use onward_engine::{Counts, EventFilter, FindFilter, LaneListing, LeaseReport, NewExecution, Reported, Told, Wants};
+use onward_engine::{Counts, EventFilter, FindFilter, LaneListing, Told, Wants};
 
 /// One call: what is asked, and in which namespace.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Whose work it is about.
     pub namespace: Namespace,
+    /// Who calls, when the caller is known by name; a server knows its callers by their keys.
+    pub by: Option<Actor>,
     /// What is asked.
     pub ask: Ask,
 }
 
-/// What can be asked. A call that carries ids of its own can be repeated: a repeat finds what the first one did.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Ask {
+/// Makes the table of calls: the enum of all of them, and their names.
+macro_rules! asks {
+    ($($(#[$about:meta])* $name:literal $variant:ident $(($tuple:ty))? $({ $($fields:tt)* })?,)+) => {
+        /// What can be asked. A call that carries ids of its own can be repeated: a repeat finds what the first one did.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum Ask {
+            $($(#[$about])* $variant $(($tuple))? $({ $($fields)* })?,)+
+        }
+
+        impl Ask {
+            /// The names of all calls.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            /// A short name, the same for all calls of a kind.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant { .. } => $name,)+ }
+            }
+        }
+    };
+}
+
+asks! {
     /// Accept an execution.
-    Submit(Box<NewExecution>),
+    "submit" Submit(Box<NewExecution>),
     /// Accept executions, each on its own.
-    SubmitMany(Vec<NewExecution>),
+    "submit_many" SubmitMany(Vec<NewExecution>),
     /// Give out work, and wait for the first if there is none.
-    Claim {
+    "claim" Claim {
         /// To whom, and how much.
         wants: Wants,
         /// How long to wait.
         wait: Span,
     },
     /// Extend leases, each on its own.
-    Renew {
+    "renew" Renew {
         /// Which.
         leases: Vec<Fence>,
         /// For how long from now.
         ttl: Span,
     },
     /// End leases, each on its own, and give out work that is there.
-    Report {
+    "report" Report {
         /// How each ends.
-        reports: Vec<LeaseReport>,
+        reports: Vec<Report>,
         /// To whom, and how much.
         claim: Option<Wants>,
     },
     /// Note how far an attempt is.
-    Progress {
+    "progress" Progress {
         /// Whose.
         lease: Fence,
         /// In percent.
@@ -57,24 +79,24 @@ pub enum Ask {
         message: Option<Reason>,
     },
     /// Describe an execution.
-    Get(ExecutionId),
+    "get" Get(ExecutionId),
     /// Say what an execution ended with, and wait for its end.
-    Ending {
+    "ending" Ending {
         /// Which.
         id: ExecutionId,
         /// How long to wait.
         wait: Span,
     },
     /// Say what an execution was submitted with.
-    Input(ExecutionId),
+    "input" Input(ExecutionId),
     /// Describe the attempts of an execution.
-    Attempts(ExecutionId),
+    "attempts" Attempts(ExecutionId),
     /// Tell everything that happened to an execution.
-    History(ExecutionId),
+    "history" History(ExecutionId),
     /// Say why an execution stands where it stands.
-    Why(ExecutionId),
+    "why" Why(ExecutionId),
     /// Find executions.
-    Find {
+    "find" Find {
         /// Which.
         filter: FindFilter,
         /// From where on.
@@ -83,9 +105,9 @@ pub enum Ask {
         limit: usize,
     },
     /// Count executions.
-    Counts,
+    "counts" Counts,
     /// Do something with an execution.
-    Operate {
+    "operate" Operate {
         /// Names this call.
         command: CommandId,
         /// Which.
@@ -94,25 +116,27 @@ pub enum Ask {
         act: Act,
     },
     /// Do the same with executions, each on its own.
-    OperateMany {
+    "operate_many" OperateMany {
         /// Which.
         ids: Vec<ExecutionId>,
         /// What.
         act: Act,
     },
     /// List the lanes that are used or were changed.
-    Lanes,
+    "lanes" Lanes,
     /// Describe a lane.
-    Lane(Lane),
+    "lane" Lane(Lane),
     /// Change a lane.
-    SetLane {
+    "set_lane" SetLane {
+        /// Names this call.
+        command: CommandId,
         /// Which.
         lane: Lane,
         /// What.
         change: LaneChange,
     },
     /// Tell events, and wait for the first if there is none.
-    Events {
+    "events" Events {
         /// Which.
         filter: EventFilter,
         /// From where on.
@@ -123,44 +147,14 @@ pub enum Ask {
         limit: usize,
     },
     /// Issue a key.
-    IssueKey(NewKeyRequest),
+    "issue_key" IssueKey(NewKeyRequest),
     /// List keys.
-    Keys,
+    "keys" Keys,
     /// Make a key good for nothing.
-    RevokeKey(ApiKeyId),
+    "revoke_key" RevokeKey(ApiKeyId),
 }
 
 impl Ask {
-    /// A short name, the same for all calls of a kind.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Submit(_) => "submit",
-            Self::SubmitMany(_) => "submit_many",
-            Self::Claim { .. } => "claim",
-            Self::Renew { .. } => "renew",
-            Self::Report { .. } => "report",
-            Self::Progress { .. } => "progress",
-            Self::Get(_) => "get",
-            Self::Ending { .. } => "ending",
-            Self::Input(_) => "input",
-            Self::Attempts(_) => "attempts",
-            Self::History(_) => "history",
-            Self::Why(_) => "why",
-            Self::Find { .. } => "find",
-            Self::Counts => "counts",
-            Self::Operate { .. } => "operate",
-            Self::OperateMany { .. } => "operate_many",
-            Self::Lanes => "lanes",
-            Self::Lane(_) => "lane",
-            Self::SetLane { .. } => "set_lane",
-            Self::Events { .. } => "events",
-            Self::IssueKey(_) => "issue_key",
-            Self::Keys => "keys",
-            Self::RevokeKey(_) => "revoke_key",
-        }
-    }
-
     /// Whether it may take long because it waits for something to happen.
     #[must_use]
     pub fn waits(&self) -> bool {
@@ -273,9 +267,9 @@ answers! {
     /// How many there are.
     Counted(Counts),
     /// What was done.
-    Did(Did),
+    ActOutcome(ActOutcome),
     /// What was done, in the order of the executions.
-    DidMany(Vec<Result<Did>>),
+    ActedMany(Vec<Result<ActOutcome>>),
     /// Lanes.
     Lanes(Vec<LaneListing>),
     /// A lane, as it is or as it has become.

@@ -6,9 +6,11 @@ use crate::local::Local;
 use crate::options::span;
 use crate::{Address, ClientOptions, Description, Error, Found, Result, Submission, opening, read_retries, remote};
 use onward_core::record::LaneState;
-use onward_core::{ExecutionId, Lane, LaneChange, Millis, Namespace, Payload, Policy, Span, Submitted};
+use onward_core::{
+    Actor, CommandId, ExecutionId, Lane, LaneChange, Millis, Namespace, NewExecution, Payload, Policy, Span, Submitted,
+};
 use onward_engine::clock::{Chance, Clock};
-use onward_engine::{Engine, LaneListing, NewExecution};
+use onward_engine::{Engine, LaneListing};
 use onward_store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +27,8 @@ pub struct Client {
     inner: Arc<Inner>,
     calls: Calls,
     namespace: Namespace,
+    /// In whose name it calls.
+    actor: Option<Actor>,
     /// How long a read is retried while the store is unavailable; zero for a remote client, which retries requests itself.
     read_timeout: Span,
 }
@@ -87,14 +91,14 @@ impl Client {
         let ClientOptions { clock, chance, namespace, .. } = options;
         let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
         let inner = Inner { backend: Backend::Embedded(engine), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls: local.into_calls(), namespace, read_timeout })
+        Ok(Self { inner: Arc::new(inner), calls: local.into_calls(), namespace, actor: None, read_timeout })
     }
 
     fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {
         let (connection, calls) = remote::connect(url, &options)?;
         let ClientOptions { clock, chance, namespace, .. } = options;
         let inner = Inner { backend: Backend::Remote(connection), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls, namespace, read_timeout: Span(0) })
+        Ok(Self { inner: Arc::new(inner), calls, namespace, actor: None, read_timeout: Span(0) })
     }
 
     /// The same client with something before every call, be it its own or one of its workers: a layer of tower, or one of
@@ -129,7 +133,7 @@ impl Client {
     {
         #[cfg(feature = "otel")]
         let ask = crate::otel::taken_along(ask);
-        let call = Call { namespace: self.namespace.clone(), ask };
+        let call = Call { namespace: self.namespace.clone(), by: self.actor.clone(), ask };
         read_retries::ask(&self.calls, call, self.read_timeout, &*self.inner.clock, &self.inner.chance).await
     }
 
@@ -152,6 +156,13 @@ impl Client {
     #[must_use]
     pub fn of(&self, namespace: Namespace) -> Self {
         Self { namespace, ..self.clone() }
+    }
+
+    /// The same client in somebody's name, which the history and events tell with what it does. A server goes by the name
+    /// of the key it is called with instead.
+    #[must_use]
+    pub fn acting_as(self, actor: Option<Actor>) -> Self {
+        Self { actor, ..self }
     }
 
     /// The time on the client's own clock; [`Client::store_time`] is the store's.
@@ -381,7 +392,8 @@ impl Client {
     }
 
     async fn set_lane(&self, lane: &str, change: LaneChange) -> Result<()> {
-        let ask = Ask::SetLane { lane: lane.parse()?, change };
+        let command = CommandId(self.chance().id());
+        let ask = Ask::SetLane { command, lane: lane.parse()?, change };
         self.ask(ask).await.map(|_: LaneListing| ())
     }
 }

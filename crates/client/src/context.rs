@@ -38,7 +38,7 @@ impl Context {
     /// Which attempt this is; the first one is 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.claimed.fence.attempt.saturating_add(1)
+        self.claimed.fence.attempt
     }
 
     /// Why this attempt was made.

@@ -42,7 +42,7 @@ pub struct Description {
     pub unique_key: Option<UniqueKey>,
     /// When it expires, wherever it stands then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Millis>,
+    pub expires_at: Option<Millis>,
     /// How often it was run again after it had ended.
     pub replays: u32,
     /// How far its newest attempt says it is.
@@ -105,7 +105,7 @@ impl Description {
             policy: execution.policy.clone(),
             idempotency_key: execution.idempotency_key.clone(),
             unique_key: execution.unique_key.clone(),
-            deadline: execution.deadline,
+            expires_at: execution.deadline,
             replays: execution.replays,
             progress: execution.progress.clone(),
             stop: None,

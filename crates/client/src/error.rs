@@ -109,10 +109,7 @@ impl Error {
             Self::Name(_) => "invalid_name",
             Self::Id(_) => "invalid_id",
             Self::Trace(_) => "invalid_trace",
-            Self::Payload(PayloadError::TooLarge { .. }) => "payload_too_large",
-            Self::Payload(PayloadError::TooDeep { .. }) => "payload_too_deep",
-            Self::Payload(PayloadError::NotJson(_)) => "payload_not_json",
-            Self::Payload(PayloadError::ContentType { .. }) => "invalid_content_type",
+            Self::Payload(error) => error.code(),
             Self::ExecutionFailed { .. } => "execution_failed",
             Self::ExecutionCancelled { .. } => "execution_cancelled",
             Self::ExecutionExpired { .. } => "execution_expired",
@@ -137,10 +134,7 @@ impl Error {
             Self::Name(_) => "choose another name",
             Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",
             Self::Trace(_) => "pass on the whole `traceparent`, or leave it out",
-            Self::Payload(PayloadError::TooLarge { .. }) => "keep large data elsewhere and pass its address",
-            Self::Payload(PayloadError::TooDeep { .. }) => "flatten the value",
-            Self::Payload(PayloadError::NotJson(_)) => "check the JSON; text needs quotes around it",
-            Self::Payload(PayloadError::ContentType { .. }) => "write for instance image/png",
+            Self::Payload(error) => error.hint(),
             Self::ExecutionFailed { .. } => "correct the cause, then replay it or submit it again",
             Self::ExecutionCancelled { .. } => "replay it if it is needed after all",
             Self::ExecutionExpired { .. } => "allow it more time, and replay it or submit it again",
@@ -175,7 +169,9 @@ impl Error {
     #[must_use]
     pub fn is_argument(&self) -> bool {
         match self {
-            Self::Engine(onward_engine::Error::Refused(Rejection::InvalidArgument { .. })) => true,
+            Self::Engine(onward_engine::Error::Refused(
+                Rejection::InvalidArgument { .. } | Rejection::Payload { .. },
+            )) => true,
             Self::Server(problem) => matches!(problem.status, 400 | 413),
             Self::Name(_) | Self::Id(_) | Self::Trace(_) | Self::Payload(_) => true,
             _ => false,

@@ -35,7 +35,7 @@ impl AttemptDescription {
         let mut attempts: Vec<_> = ended
             .into_iter()
             .map(|attempt| Self {
-                number: attempt.index + 1,
+                number: attempt.number,
                 kind: attempt.kind,
                 worker: attempt.worker,
                 started_at: attempt.started_at,
@@ -50,7 +50,7 @@ impl AttemptDescription {
             State::Finished(_) => None,
         };
         attempts.extend(begun.map(|(attempt, worker)| Self {
-            number: attempt.index + 1,
+            number: attempt.number,
             kind: attempt.kind,
             worker: worker.clone(),
             started_at: attempt.started_at,

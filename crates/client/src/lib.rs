@@ -146,9 +146,9 @@ pub use {
 
 pub use onward_core::record::{AttemptKind, Cancellation, Canceller, LaneState, Progress, PublicState, StopRequest};
 pub use onward_core::{
-    Backoff, Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name,
-    NameError, Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey,
-    TagValue, TraceContext, TraceError, UniqueKey, WorkerName, limits,
+    Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name, NameError,
+    Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey, TagValue,
+    TraceContext, TraceError, UniqueKey, WorkerName, limits,
 };
 
 /// The snippets of the guides, which run as tests.

@@ -7,10 +7,11 @@ use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
-    Category, ExecutionId, Failure, Lane, LaneChange, Namespace, Operate, Payload, PayloadSlot, Rejection, Span, limits,
+    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Rejection, Report, SetLane, Span,
+    limits,
 };
 use onward_engine::clock::{Chance, Clock};
-use onward_engine::{Engine, EventFilter, LaneListing, LeaseReport, Subscription, Told, Wants};
+use onward_engine::{Engine, EventFilter, Subscription, Told, Wants};
 use std::sync::Arc;
 use tower::service_fn;
 
@@ -30,10 +31,10 @@ impl Local {
         }))
     }
 
-    async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
+    async fn answer(&self, Call { namespace, by, ask }: Call) -> Result<Answer> {
         let engine = &self.engine;
         Ok(match ask {
-            Ask::Submit(new) => engine.submit(*new).await?.into(),
+            Ask::Submit(new) => engine.submit(new).await?.into(),
             Ask::SubmitMany(many) => each(engine.submit_many(many).await?).into(),
             Ask::Claim { wants, wait } => engine.claim(&wants, wait).await?.into(),
             Ask::Renew { leases, ttl } => each(engine.renew(&leases, ttl).await).into(),
@@ -55,30 +56,36 @@ impl Local {
             }
             Ask::Counts => engine.counts(&namespace).await?.into(),
             Ask::Operate { command, id, act } => {
-                engine.operate_with(Operate { command, namespace, execution: id, by: None, act }).await?.into()
+                engine.run(Operate { command, namespace, execution: id, by, act }).await?.into()
             }
-            Ask::OperateMany { ids, act } => each(engine.operate_many(&namespace, &ids, None, &act).await).into(),
+            Ask::OperateMany { ids, act } => {
+                each(engine.operate_many(&namespace, &ids, by.as_ref(), &act).await).into()
+            }
             Ask::Lanes => engine.lanes(&namespace).await?.into(),
             Ask::Lane(lane) => engine.lane_listing(&namespace, lane).await?.into(),
-            Ask::SetLane { lane, change } => self.set_lane(&namespace, lane, change).await?.into(),
+            Ask::SetLane { command, lane, change } => {
+                let set = SetLane { command, namespace: namespace.clone(), lane: lane.clone(), by, change };
+                engine.set_lane_with(set).await?;
+                engine.lane_listing(&namespace, lane).await?.into()
+            }
             Ask::Events { filter, cursor, wait, limit } => {
                 let filter = EventFilter { namespace: Some(namespace), ..filter };
                 self.events(engine.subscribe(filter, cursor), wait, limit).await?.into()
             }
-            Ask::IssueKey(request) => self.issue_key(request).await?.into(),
+            Ask::IssueKey(request) => self.issue_key(request, by).await?.into(),
             Ask::Keys => engine.keys().await?.into_iter().map(KeyInfo::from).collect::<Vec<_>>().into(),
-            Ask::RevokeKey(id) => KeyInfo::from(engine.revoke_key(id, None).await?).into(),
+            Ask::RevokeKey(id) => KeyInfo::from(engine.revoke_key(id, by).await?).into(),
         })
     }
 
-    async fn report(&self, reports: Vec<LeaseReport>, claim: Option<Wants>) -> Reports {
+    async fn report(&self, reports: Vec<Report>, claim: Option<Wants>) -> Reports {
         let claiming = async {
             match claim {
                 Some(wants) => self.engine.claim(&wants, Span(0)).await,
                 None => Ok(Vec::new()),
             }
         };
-        let (reported, claimed) = join(self.engine.report(reports), claiming).await;
+        let (reported, claimed) = join(self.engine.run_many(reports.into_iter()), claiming).await;
         Reports { reported: each(reported), claimed: claimed.map_err(Error::from) }
     }
 
@@ -121,11 +128,6 @@ impl Local {
         })
     }
 
-    async fn set_lane(&self, namespace: &Namespace, lane: Lane, change: LaneChange) -> Result<LaneListing> {
-        self.engine.set_lane(namespace, &lane, change).await?;
-        Ok(self.engine.lane_listing(namespace, lane).await?)
-    }
-
     async fn events(&self, mut events: Subscription, wait: Span, limit: usize) -> Result<EventsPage> {
         let limit = limit.clamp(1, limits::PAGE_MAX);
         let mut next = if wait == Span(0) {
@@ -155,9 +157,9 @@ impl Local {
         Ok(EventsPage { told, cursor: events.cursor().or(last) })
     }
 
-    async fn issue_key(&self, request: NewKeyRequest) -> Result<IssuedKey> {
+    async fn issue_key(&self, request: NewKeyRequest, by: Option<Actor>) -> Result<IssuedKey> {
         let (secret, new) = request.draw(&self.chance);
-        let kept = self.engine.issue_key(new, None).await?;
+        let kept = self.engine.issue_key(new, by).await?;
         Ok(IssuedKey { key: secret.reveal(kept.id), info: kept.into() })
     }
 }

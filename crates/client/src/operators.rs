@@ -4,8 +4,7 @@ use crate::call::Ask;
 use crate::options::span;
 use crate::submission::millis;
 use crate::{Client, Result};
-use onward_core::record::Did;
-use onward_core::{Act, CommandId, ExecutionId, Millis, Reason, TagKey, When};
+use onward_core::{Act, ActOutcome, CommandId, ExecutionId, Millis, Reason, TagKey, When, act};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +14,7 @@ impl Client {
     /// # Errors
     /// A refusal when there is no such execution or it has ended, or a failure of the store.
     pub async fn cancel(&self, id: ExecutionId, reason: &str) -> Result<()> {
-        let act = Act::Cancel { reason: Reason::new(reason), grace: None };
+        let act = act::Cancel { reason: Reason::new(reason), grace: None };
         self.operate(id, act).await.map(|_| ())
     }
 
@@ -25,9 +24,9 @@ impl Client {
     /// # Errors
     /// As [`Client::cancel`].
     pub async fn cancel_gently(&self, id: ExecutionId, reason: &str, grace: Duration) -> Result<Option<Millis>> {
-        let act = Act::Cancel { reason: Reason::new(reason), grace: Some(span(grace)) };
+        let act = act::Cancel { reason: Reason::new(reason), grace: Some(span(grace)) };
         match self.operate(id, act).await? {
-            Did::AskedToStop { until } => Ok(Some(until)),
+            ActOutcome::StopRequested { until } => Ok(Some(until)),
             _ => Ok(None),
         }
     }
@@ -37,7 +36,7 @@ impl Client {
     /// # Errors
     /// A refusal when it does not wait, or a failure of the store.
     pub async fn run_now(&self, id: ExecutionId) -> Result<()> {
-        self.operate(id, Act::Reschedule { when: When::Now }).await.map(|_| ())
+        self.operate(id, act::Reschedule::default()).await.map(|_| ())
     }
 
     /// Lets waiting or delayed work run at a time and not before.
@@ -45,7 +44,7 @@ impl Client {
     /// # Errors
     /// A refusal when it does not wait or the time is past, or a failure of the store.
     pub async fn reschedule(&self, id: ExecutionId, at: SystemTime) -> Result<()> {
-        self.operate(id, Act::Reschedule { when: When::At(millis(at)) }).await.map(|_| ())
+        self.operate(id, act::Reschedule::from(When::At(millis(at)))).await.map(|_| ())
     }
 
     /// Changes the place of an execution in its queue; higher runs first, 0 to 9,000. Answers what it was before.
@@ -53,8 +52,8 @@ impl Client {
     /// # Errors
     /// A refusal when it has ended, or a failure of the store.
     pub async fn set_priority(&self, id: ExecutionId, priority: u16) -> Result<u16> {
-        match self.operate(id, Act::Prioritise { priority }).await? {
-            Did::Prioritised { before } => Ok(before),
+        match self.operate(id, act::Prioritise { priority }).await? {
+            ActOutcome::Prioritised { before } => Ok(before),
             _ => Ok(priority),
         }
     }
@@ -74,7 +73,7 @@ impl Client {
             tags.insert(key.parse()?, value.parse()?);
         }
         let remove = remove.into_iter().map(str::parse).collect::<std::result::Result<BTreeSet<TagKey>, _>>()?;
-        self.operate(id, Act::Tag { set: tags, remove }).await.map(|_| ())
+        self.operate(id, act::Tag { set: tags, remove }).await.map(|_| ())
     }
 
     /// Takes a running execution away from its worker; it is ready again at once, as after a lost worker.
@@ -82,7 +81,7 @@ impl Client {
     /// # Errors
     /// A refusal when nobody runs it, or a failure of the store.
     pub async fn revoke(&self, id: ExecutionId, reason: &str) -> Result<()> {
-        self.operate(id, Act::Revoke { lease: None, reason: Reason::new(reason) }).await.map(|_| ())
+        self.operate(id, act::Revoke { lease: None, reason: Reason::new(reason) }).await.map(|_| ())
     }
 
     /// Runs an execution again that has ended, with a fresh budget of retries; its old result is gone. Answers how often
@@ -91,9 +90,9 @@ impl Client {
     /// # Errors
     /// A refusal when it has not ended or was replayed too often, or a failure of the store.
     pub async fn replay(&self, id: ExecutionId, reason: &str) -> Result<u32> {
-        let act = Act::Replay { reason: Reason::new(reason), deadline: None };
+        let act = act::Replay { reason: Reason::new(reason), ..act::Replay::default() };
         match self.operate(id, act).await? {
-            Did::Replayed { replays } => Ok(replays),
+            ActOutcome::Replayed { replays } => Ok(replays),
             _ => Ok(0),
         }
     }
@@ -103,22 +102,22 @@ impl Client {
     /// # Errors
     /// A refusal when it has not ended, or a failure of the store.
     pub async fn purge(&self, id: ExecutionId) -> Result<()> {
-        self.operate(id, Act::Purge).await.map(|_| ())
+        self.operate(id, act::Purge {}).await.map(|_| ())
     }
 
     /// Does something with an execution.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn operate(&self, id: ExecutionId, act: Act) -> Result<Did> {
-        self.ask(Ask::Operate { command: CommandId(self.chance().id()), id, act }).await
+    pub async fn operate(&self, id: ExecutionId, act: impl Into<Act>) -> Result<ActOutcome> {
+        self.ask(Ask::Operate { command: CommandId(self.chance().id()), id, act: act.into() }).await
     }
 
     /// Does the same with many executions, each on its own; the answers come in the same order.
     ///
     /// # Errors
     /// A failure that kept all of them from being tried.
-    pub async fn operate_many(&self, ids: Vec<ExecutionId>, act: Act) -> Result<Vec<Result<Did>>> {
+    pub async fn operate_many(&self, ids: Vec<ExecutionId>, act: Act) -> Result<Vec<Result<ActOutcome>>> {
         self.ask(Ask::OperateMany { ids, act }).await
     }
 }

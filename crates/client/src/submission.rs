@@ -4,8 +4,7 @@ use crate::call::Ask;
 use crate::options::span;
 use crate::{Client, Error, Result};
 use futures_util::future::BoxFuture;
-use onward_core::{Capability, Class, Millis, Payload, RetryPolicy, Submitted, TagKey, TagValue, When};
-use onward_engine::NewExecution;
+use onward_core::{Capability, Class, Millis, NewExecution, Payload, RetryPolicy, Submitted, TagKey, TagValue, When};
 use std::future::IntoFuture;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -42,12 +41,12 @@ impl Submission {
 
     /// Runs it after a pause, counted by the store's clock from the moment it is accepted.
     pub fn delay(self, pause: Duration) -> Self {
-        self.set(|new| new.when = When::After(span(pause)))
+        self.set(|new| new.set_when(When::After(span(pause))))
     }
 
     /// Runs it at a time, which may not lie more than a minute in the past.
     pub fn run_at(self, at: SystemTime) -> Self {
-        self.set(|new| new.when = When::At(millis(at)))
+        self.set(|new| new.set_when(When::At(millis(at))))
     }
 
     /// Adds a label by which it can be found.
@@ -91,12 +90,12 @@ impl Submission {
 
     /// Expires the execution after this long, wherever it stands then.
     pub fn deadline(self, after: Duration) -> Self {
-        self.set(|new| new.deadline = Some(When::After(span(after))))
+        self.set(|new| new.set_deadline(Some(When::After(span(after)))))
     }
 
     /// Expires the execution at a time, wherever it stands then.
     pub fn deadline_at(self, at: SystemTime) -> Self {
-        self.set(|new| new.deadline = Some(When::At(millis(at))))
+        self.set(|new| new.set_deadline(Some(When::At(millis(at)))))
     }
 
     /// How many lost workers are followed by another attempt; 100 unless chosen.

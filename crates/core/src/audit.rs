@@ -218,7 +218,7 @@ fn unique_of(execution: &Execution) -> Option<Key> {
 /// The records that stand beside an execution: ended attempts, pages of its history, payloads.
 fn parts(execution: &Execution) -> Vec<Key> {
     let id = execution.id;
-    let attempts = (0..execution.attempts.saturating_sub(1)).map(|index| Key::Attempt(id, index));
+    let attempts = (1..execution.attempts).map(|number| Key::Attempt(id, number));
     let pages = (0..execution.pages).map(|page| Key::History(id, page));
     let payloads = [(Some(&execution.input), PayloadSlot::Input), (execution.result.as_ref(), PayloadSlot::Result)];
     let payloads = payloads.into_iter().filter(|(stored, _)| matches!(stored, Some(StoredPayload::Beside { .. })));

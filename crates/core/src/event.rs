@@ -25,6 +25,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// What.
+    #[serde(flatten)]
     pub what: What,
 }
 
@@ -41,7 +42,7 @@ impl Event {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum What {
     /// An execution was accepted.
     Submitted {
@@ -141,7 +142,7 @@ pub enum What {
     /// It was cancelled.
     Cancelled {
         /// By whom.
-        by: Canceller,
+        cancelled_by: Canceller,
         /// Why.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,

@@ -1,6 +1,6 @@
 //! Identity: how executions, partitions, leases and commands are named, printed and parsed.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -166,8 +166,7 @@ impl Serialize for ExecutionId {
 
 impl<'de> Deserialize<'de> for ExecutionId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        crate::text::decode(deserializer, "the id of an execution", str::parse)
     }
 }
 
@@ -198,8 +197,8 @@ macro_rules! random_id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                text.parse().map_err(|_| de::Error::custom("an id of 32 hexadecimal digits is expected"))
+                let expected = "an id of 32 hexadecimal digits";
+                crate::text::decode(deserializer, expected, |text| text.parse().map_err(|_: IdError| expected))
             }
         }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub enum Key {
     /// An execution: its id.
     Execution(ExecutionId),
-    /// An ended attempt that another one followed: `<execution>/a/<index>`.
+    /// An ended attempt that another one followed: `<execution>/a/<number>`.
     Attempt(ExecutionId, u32),
     /// A payload too large or too binary for the execution record: `<execution>/in` or `<execution>/out`.
     Payload(ExecutionId, PayloadSlot),
@@ -75,7 +75,7 @@ impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Execution(id) => fmt::Display::fmt(id, f),
-            Self::Attempt(id, index) => write!(f, "{id}/a/{index:05}"),
+            Self::Attempt(id, number) => write!(f, "{id}/a/{number:05}"),
             Self::Payload(id, PayloadSlot::Input) => write!(f, "{id}/in"),
             Self::Payload(id, PayloadSlot::Result) => write!(f, "{id}/out"),
             Self::Idempotency(namespace, key) => write!(f, "key/{namespace}/{key}"),
@@ -125,7 +125,7 @@ fn execution_part(id: &str, rest: &str) -> Option<Key> {
         "in" => Some(Key::Payload(id, PayloadSlot::Input)),
         "out" => Some(Key::Payload(id, PayloadSlot::Result)),
         _ => match rest.split_once('/')? {
-            ("a", index) => Some(Key::Attempt(id, index.parse().ok()?)),
+            ("a", number) => Some(Key::Attempt(id, number.parse().ok()?)),
             ("h", page) => Some(Key::History(id, page.parse().ok()?)),
             _ => None,
         },

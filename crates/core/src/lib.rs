@@ -5,7 +5,7 @@
 //!
 //! | to learn | read |
 //! |---|---|
-//! | what the system accepts | [`Command`] |
+//! | what the system accepts | [`Command`], one [`Verb`] each |
 //! | what can come out | [`Reply`], [`Rejection`], [`Event`] |
 //! | what is stored | [`record`] |
 //! | whether records agree | [`audit`] |
@@ -19,32 +19,29 @@ extern crate self as onward_core;
 mod apply;
 pub mod audit;
 pub mod codec;
-mod command;
 mod event;
 mod ids;
 pub mod index;
 mod key;
 pub mod limits;
 mod name;
+mod new_execution;
 #[cfg(feature = "openapi")]
-mod openapi;
+pub mod openapi;
 mod payload;
 mod policy;
 mod reason;
 pub mod record;
 mod rejection;
-mod reply;
 mod rules;
+mod text;
 mod time;
 mod trace;
+mod verb;
 mod view;
 mod why;
 
 pub use apply::apply;
-pub use command::{
-    Act, Bury, Cancel, Claim, Command, Complete, Delay, Deliver, Due, Fail, Fence, Forget, IssueKey, LaneChange,
-    Operate, Progress, Renew, RevokeKey, SetLane, Submit, Unclaim, When,
-};
 pub use event::{Event, LeaseEvent, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use key::{Key, PayloadSlot};
@@ -52,12 +49,27 @@ pub use name::{
     Actor, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue,
     UniqueKey, WorkerName,
 };
-pub use payload::{Json, Payload, PayloadError};
-pub use policy::{Backoff, Category, Failure, Policy, RetryPolicy};
+pub use new_execution::NewExecution;
+pub use payload::{Blob, Json, Payload, PayloadError};
+pub use policy::{Category, Failure, Policy, RetryPolicy};
 pub use reason::Reason;
 pub use rejection::{Handling, Rejection};
-pub use reply::{AfterFailure, Claimed, Renewed, Reply, Submitted};
-pub use time::{Millis, Span};
+pub use rules::act::{self, Act, ActOutcome};
+pub use rules::claim::Claimed;
+pub use rules::due::Looked;
+pub use rules::end::{self, End};
+pub use rules::fence::Fence;
+pub use rules::renew::Renewed;
+pub use rules::report::Reported;
+pub use rules::set_lane::LaneChange;
+pub use rules::submit::Submitted;
+pub use rules::{
+    Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Renew, Reply, Report, RevokeKey, SetLane,
+    Submit,
+};
+pub use text::or_default;
+pub use time::{Millis, Span, When};
 pub use trace::{TraceContext, TraceError};
+pub use verb::{Addressed, TableVerb, Urgency, Verb, Weight};
 pub use view::{Source, Step, Stop, Touch, View, Window};
 pub use why::{Because, Explanation, Release, why};

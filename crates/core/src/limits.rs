@@ -1,6 +1,6 @@
 //! Every bound of the system, each with its reason.
 
-use crate::Span;
+use crate::{Rejection, Span};
 
 /// Longest namespace. With lane and class it must fit a 200-byte key.
 pub const NAMESPACE_BYTES_MAX: usize = 40;
@@ -165,3 +165,19 @@ pub const EVENT_RETENTION_DEFAULT: Span = Span::days(7);
 pub const TRIM_EVERY_MIN: Span = Span::seconds(1);
 /// See above.
 pub const TRIM_EVERY_MAX: Span = Span::minutes(10);
+
+/// Checks the length of a lease.
+pub(crate) fn check_lease(ttl: Span) -> Result<(), Rejection> {
+    if (LEASE_MIN..=LEASE_MAX).contains(&ttl) {
+        return Ok(());
+    }
+    Err(Rejection::invalid("lease", format!("is {LEASE_MIN} to {LEASE_MAX}, not {ttl}")))
+}
+
+/// Checks a priority.
+pub(crate) fn check_priority(priority: u16) -> Result<(), Rejection> {
+    if priority <= PRIORITY_MAX {
+        return Ok(());
+    }
+    Err(Rejection::invalid("priority", format!("is 0 to {PRIORITY_MAX}, not {priority}")))
+}

@@ -135,8 +135,7 @@ macro_rules! name {
 
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                Self::parse(&text).map_err(de::Error::custom)
+                crate::text::decode(deserializer, concat!("a ", $what), Self::parse)
             }
         }
     };
@@ -202,11 +201,12 @@ pub struct Share(Arc<str>);
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        if !text.is_empty() {
-            check("share", &text, limits::SHARE_BYTES_MAX, true).map_err(de::Error::custom)?;
-        }
-        Ok(Self(text.into()))
+        crate::text::decode(deserializer, "a share", |text| {
+            if !text.is_empty() {
+                check("share", text, limits::SHARE_BYTES_MAX, true)?;
+            }
+            Ok::<_, NameError>(Self(text.into()))
+        })
     }
 }
 

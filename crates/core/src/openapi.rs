@@ -5,7 +5,7 @@ use crate::{
     Namespace, Reason, Span, TagKey, TagValue, TraceContext, UniqueKey, WorkerName, limits,
 };
 use std::borrow::Cow;
-use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -53,6 +53,10 @@ impl ToSchema for Class {
         schemas.push((Capability::name().into_owned(), Capability::schema()));
     }
 }
+
+/// A time that a caller may also write as text.
+#[derive(Debug)]
+pub struct Time;
 
 /// Declares the schema of a type.
 macro_rules! schema {
@@ -103,7 +107,22 @@ schema! {
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ),
     Millis => number("A time: milliseconds since 1970 on the store's clock.", 1_800_000_000_000),
-    Span => number("A length of time in milliseconds.", 30_000),
+    Time => {
+        let text = ObjectBuilder::new()
+            .schema_type(SchemaType::new(Type::String))
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .examples(["2030-01-01T09:00:00Z"]);
+        let describe = "A time: milliseconds since 1970, or text with a zone.";
+        OneOfBuilder::new().item(number("Milliseconds since 1970.", 1_800_000_000_000)).item(text).description(Some(describe)).into()
+    },
+    Span => {
+        let text = ObjectBuilder::new()
+            .schema_type(SchemaType::new(Type::String))
+            .pattern(Some("^([0-9]{1,3}d)?([0-9]{1,3}h)?([0-9]{1,3}m)?[0-9]{1,5}(s|ms)$"))
+            .examples(["30s"]);
+        let describe = "A length of time: milliseconds, or text such as 30s, 5m, 1h30m or 2d. Answers hold milliseconds.";
+        OneOfBuilder::new().item(number("Milliseconds.", 30_000)).item(text).description(Some(describe)).into()
+    },
     Reason => ObjectBuilder::new()
         .schema_type(SchemaType::new(Type::String))
         .description(Some("A short text for people; a longer one than 512 bytes is cut."))

@@ -3,7 +3,7 @@
 use crate::limits;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 
 /// JSON text kept exactly as it was given, apart from white space around it.
@@ -33,18 +33,49 @@ impl PartialEq for Json {
 
 impl Eq for Json {}
 
+/// Bytes that are not JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Blob {
+    /// What the bytes are.
+    #[cfg_attr(feature = "openapi",
+        schema(value_type = String, example = "image/png", min_length = 1, max_length = 100))]
+    pub content_type: Arc<str>,
+    /// The bytes; in JSON in base64.
+    #[serde(rename = "base64", with = "base64_text")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, example = "aGVsbG8=", content_encoding = "base64"))]
+    pub bytes: Bytes,
+}
+
+/// Bytes as text in base64.
+mod base64_text {
+    use base64::Engine as _;
+    use base64::display::Base64Display;
+    use base64::engine::general_purpose::STANDARD;
+    use bytes::Bytes;
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(bytes, &STANDARD))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+        let decode = |text: &str| match STANDARD.decode(text) {
+            Ok(bytes) => Ok(Bytes::from(bytes)),
+            Err(error) => Err(format!("this is not base64: {error}")),
+        };
+        crate::text::decode(deserializer, "bytes in base64", decode)
+    }
+}
+
 /// What goes into an execution or comes out of it, at most 512 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// JSON text.
     Json(Json),
     /// Bytes of any other type.
-    Bytes {
-        /// Says what they are.
-        content_type: Arc<str>,
-        /// The bytes.
-        bytes: Bytes,
-    },
+    Bytes(Blob),
 }
 
 /// The content type of JSON payloads.
@@ -67,6 +98,9 @@ pub enum PayloadError {
         /// The limit.
         max: usize,
     },
+    /// Given both as JSON and as bytes.
+    #[error("a payload is given as JSON or as bytes, not as both")]
+    Twice,
     /// Not JSON.
     #[error("this is not JSON: {0}")]
     NotJson(String),
@@ -76,6 +110,32 @@ pub enum PayloadError {
         /// The limit.
         max: usize,
     },
+}
+
+impl PayloadError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "payload_too_large",
+            Self::TooDeep { .. } => "payload_too_deep",
+            Self::Twice => "payload_twice",
+            Self::NotJson(_) => "payload_not_json",
+            Self::ContentType { .. } => "invalid_content_type",
+        }
+    }
+
+    /// What the caller can do.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "keep large data elsewhere and pass its address",
+            Self::TooDeep { .. } => "flatten the value",
+            Self::Twice => "leave one of them out",
+            Self::NotJson(_) => "check the JSON; text needs quotes around it",
+            Self::ContentType { .. } => "write for instance image/png",
+        }
+    }
 }
 
 impl Payload {
@@ -97,12 +157,13 @@ impl Payload {
         Ok(Self::Json(Json(raw)))
     }
 
-    /// Turns a value into JSON.
+    /// Turns a value into JSON. Its limits are checked where it is stored.
     ///
     /// # Errors
-    /// When the value cannot be JSON or breaks a limit.
+    /// When the value cannot be JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, PayloadError> {
-        Self::json(serde_json::to_string(value).map_err(|error| PayloadError::NotJson(error.to_string()))?)
+        let raw = to_raw_value(value).map_err(|error| PayloadError::NotJson(error.to_string()))?;
+        Ok(Self::Json(Json(raw)))
     }
 
     /// Takes bytes of any type. JSON bytes are checked and become [`Payload::Json`].
@@ -121,17 +182,39 @@ impl Payload {
             let text = String::from_utf8(bytes.into()).map_err(|error| PayloadError::NotJson(error.to_string()))?;
             return Self::json(text);
         }
-        Ok(Self::Bytes { content_type: content_type.into(), bytes })
+        Ok(Self::Bytes(Blob { content_type: content_type.into(), bytes }))
     }
 
-    /// Checks the limits again, however it was made: what cannot be read back must not be written.
+    /// A payload from the two fields in which requests hold it; JSON `null` when there is neither.
+    ///
+    /// # Errors
+    /// When there are both, or bytes that break a limit.
+    pub fn of_fields(json: Option<&Json>, blob: Option<&Blob>) -> Result<Self, PayloadError> {
+        match (json, blob) {
+            (None, None) => Ok(Self::null()),
+            (Some(json), None) => Ok(Self::Json(json.clone())),
+            (None, Some(blob)) => Self::bytes(&blob.content_type, blob.bytes.clone()),
+            (Some(_), Some(_)) => Err(PayloadError::Twice),
+        }
+    }
+
+    /// The two fields in which answers hold it.
+    #[must_use]
+    pub fn into_fields(self) -> (Option<Json>, Option<Blob>) {
+        match self {
+            Self::Json(json) => (Some(json), None),
+            Self::Bytes(blob) => (None, Some(blob)),
+        }
+    }
+
+    /// Checks the limits, however it was made: what cannot be read back must not be written.
     pub(crate) fn check(&self) -> Result<(), PayloadError> {
         match self {
             Self::Json(json) => {
                 check_size(json.as_str().len())?;
                 check_depth(json.as_str())
             }
-            Self::Bytes { content_type, bytes } => Self::bytes(content_type, bytes.clone()).map(drop),
+            Self::Bytes(blob) => Self::bytes(&blob.content_type, blob.bytes.clone()).map(drop),
         }
     }
 
@@ -140,7 +223,7 @@ impl Payload {
     pub fn content_type(&self) -> &str {
         match self {
             Self::Json(_) => JSON_TYPE,
-            Self::Bytes { content_type, .. } => content_type,
+            Self::Bytes(blob) => &blob.content_type,
         }
     }
 
@@ -149,7 +232,7 @@ impl Payload {
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Json(json) => json.as_str().as_bytes(),
-            Self::Bytes { bytes, .. } => bytes,
+            Self::Bytes(blob) => &blob.bytes,
         }
     }
 
@@ -162,7 +245,7 @@ impl Payload {
             Self::Json(json) => {
                 serde_json::from_str(json.as_str()).map_err(|error| PayloadError::NotJson(error.to_string()))
             }
-            Self::Bytes { content_type, .. } => Err(PayloadError::NotJson(format!("its type is {content_type}"))),
+            Self::Bytes(blob) => Err(PayloadError::NotJson(format!("its type is {}", blob.content_type))),
         }
     }
 }

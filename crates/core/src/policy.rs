@@ -3,12 +3,13 @@
 use crate::ids::mix;
 use crate::reason::cut;
 use crate::{Rejection, Span, limits};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
 /// Frozen when the execution is submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Policy {
     /// What to do when an attempt fails; three retries with growing pauses when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,9 +19,11 @@ pub struct Policy {
     pub attempt_timeout: Option<Span>,
     /// How many lost leases are followed by another attempt; 100 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 10000))]
     pub max_reclaims: Option<u32>,
     /// How often it may be run again after it has ended; 10 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub max_replays: Option<u32>,
     /// How long it is kept after it has ended; a week when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,28 +110,63 @@ fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Res
     }
 }
 
-/// How often and after which pauses a failed execution is tried again.
+/// How often and after which pauses a failed execution is tried again. Pauses double from the first to the longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(from = "RetryFields")]
 pub struct RetryPolicy {
-    /// Attempts after the first one.
-    #[serde(default = "retries_default")]
+    /// Attempts after the first one; 3 when absent.
+    #[cfg_attr(feature = "openapi", schema(maximum = 1000, required = false))]
     pub max_retries: u32,
-    /// The pause before each.
-    #[serde(default)]
-    pub backoff: Backoff,
+    /// The first pause; a second when absent.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub first_pause: Span,
+    /// The longest pause, a minute when absent; at least the first.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub longest_pause: Span,
+    /// Whether each pause is drawn at random up to its length, so that a crowd of failures does not come back as a crowd.
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub jitter: bool,
     /// When not empty, only failures of these categories are retried.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 16, required = false))]
     pub categories: Vec<Category>,
 }
 
-fn retries_default() -> u32 {
-    limits::RETRIES_DEFAULT
+/// A retry policy as it is written: what is absent is as usual.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RetryFields {
+    max_retries: Option<u32>,
+    first_pause: Option<Span>,
+    longest_pause: Option<Span>,
+    jitter: Option<bool>,
+    #[serde(default, deserialize_with = "crate::text::or_default")]
+    categories: Vec<Category>,
+}
+
+impl From<RetryFields> for RetryPolicy {
+    fn from(fields: RetryFields) -> Self {
+        let usual = Self::default();
+        Self {
+            max_retries: fields.max_retries.unwrap_or(usual.max_retries),
+            first_pause: fields.first_pause.unwrap_or(usual.first_pause),
+            longest_pause: fields.longest_pause.unwrap_or(usual.longest_pause),
+            jitter: fields.jitter.unwrap_or(usual.jitter),
+            categories: fields.categories,
+        }
+    }
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_retries: retries_default(), backoff: Backoff::default(), categories: Vec::new() }
+        Self {
+            max_retries: limits::RETRIES_DEFAULT,
+            first_pause: Span::seconds(1),
+            longest_pause: Span::minutes(1),
+            jitter: true,
+            categories: Vec::new(),
+        }
     }
 }
 
@@ -139,10 +177,25 @@ impl RetryPolicy {
         Self { max_retries: 0, ..Self::default() }
     }
 
+    /// Tries again so often, each time after the same pause.
+    #[must_use]
+    pub fn fixed(max_retries: u32, pause: Span) -> Self {
+        Self { max_retries, first_pause: pause, longest_pause: pause, jitter: false, ..Self::default() }
+    }
+
     /// Whether a failure of this category may be retried at all.
     #[must_use]
     pub fn covers(&self, category: &Category) -> bool {
         !category.is_final() && (self.categories.is_empty() || self.categories.contains(category))
+    }
+
+    /// The pause before retry number `retry` (the first is 0); the seed decides when it is drawn at random.
+    #[must_use]
+    pub fn pause(&self, retry: u32, seed: u64) -> Span {
+        let (first, longest) = (self.first_pause.0, self.longest_pause.max(self.first_pause).0);
+        let doubled = first.checked_shl(retry).filter(|span| span >> retry == first);
+        let span = doubled.unwrap_or(u64::MAX).min(longest);
+        if self.jitter { Span(mix(seed) % (span.saturating_add(1)).max(1)) } else { Span(span) }
     }
 
     fn check(&self) -> Result<(), Rejection> {
@@ -155,58 +208,12 @@ impl RetryPolicy {
             let why = format!("at most {} categories are allowed", limits::CATEGORIES_MAX);
             return Err(Rejection::invalid("categories", why));
         }
-        let (Backoff::Fixed { delay: longest, .. } | Backoff::Exponential { max: longest, .. }) = self.backoff;
-        if longest > limits::BACKOFF_MAX {
-            let why = format!("a pause is at most {}, this is {longest}", limits::BACKOFF_MAX);
-            return Err(Rejection::invalid("backoff", why));
+        for (field, pause) in [("first_pause", self.first_pause), ("longest_pause", self.longest_pause)] {
+            if pause > limits::BACKOFF_MAX {
+                return Err(Rejection::invalid(field, format!("is at most {}, not {pause}", limits::BACKOFF_MAX)));
+            }
         }
         Ok(())
-    }
-}
-
-/// The pause between two attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Backoff {
-    /// The same pause each time.
-    Fixed {
-        /// The pause.
-        delay: Span,
-        /// Whether to draw from `0..=delay` instead.
-        #[serde(default)]
-        jitter: bool,
-    },
-    /// Doubling pauses.
-    Exponential {
-        /// The first pause.
-        initial: Span,
-        /// The longest pause.
-        max: Span,
-        /// Whether to draw from `0..=pause` instead, so that a crowd of failures does not come back as a crowd.
-        #[serde(default)]
-        jitter: bool,
-    },
-}
-
-impl Default for Backoff {
-    fn default() -> Self {
-        Self::Exponential { initial: Span::seconds(1), max: Span::minutes(1), jitter: true }
-    }
-}
-
-impl Backoff {
-    /// The pause before retry number `retry` (the first is 0), with the chance drawn by the caller.
-    #[must_use]
-    pub fn pause(&self, retry: u32, seed: u64) -> Span {
-        let (span, jitter) = match *self {
-            Self::Fixed { delay, jitter } => (delay, jitter),
-            Self::Exponential { initial, max, jitter } => {
-                let doubled = initial.0.checked_shl(retry).filter(|span| span >> retry == initial.0);
-                (Span(doubled.unwrap_or(u64::MAX).min(max.0)), jitter)
-            }
-        };
-        if jitter { Span(mix(seed) % (span.0.saturating_add(1)).max(1)) } else { span }
     }
 }
 
@@ -217,8 +224,7 @@ pub struct Category(Arc<str>);
 
 impl<'de> Deserialize<'de> for Category {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        Self::new(&text).map_err(de::Error::custom)
+        crate::text::decode(deserializer, "a category", Self::new)
     }
 }
 
@@ -307,14 +313,14 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_their_limit_and_jitter_stays_within() {
-        let plain = |jitter| Backoff::Exponential { initial: Span(1_000), max: Span(60_000), jitter };
+        let plain = |jitter| RetryPolicy { jitter, ..RetryPolicy::default() };
         let pauses: Vec<u64> = (0..8).map(|retry| plain(false).pause(retry, 7).0).collect();
         assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
         assert_eq!(plain(false).pause(200, 7), Span(60_000));
         let drawn: Vec<u64> = (0..1_000).map(|seed| plain(true).pause(2, seed).0).collect();
         assert!(drawn.iter().all(|&span| span <= 4_000));
         assert!(drawn.iter().any(|&span| span < 400) && drawn.iter().any(|&span| span > 3_600));
-        assert_eq!(Backoff::Fixed { delay: Span(50), jitter: false }.pause(9, 1), Span(50));
+        assert_eq!(RetryPolicy::fixed(3, Span(50)).pause(9, 1), Span(50));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl From<&str> for Reason {
 
 impl<'de> Deserialize<'de> for Reason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<'de, str>::deserialize(deserializer).map(|text| Self::new(&text))
+        crate::text::decode(deserializer, "a text", |text| Ok::<_, fmt::Error>(Self::new(text)))
     }
 }
 

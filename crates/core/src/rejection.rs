@@ -1,7 +1,7 @@
 //! Why a command was refused: a stable code, what was found, and what the caller can do.
 
 use crate::record::PublicState;
-use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, Span};
+use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span};
 
 /// A refusal. It is part of the API: the code never changes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +13,14 @@ pub enum Rejection {
         field: &'static str,
         /// What is wrong with it.
         why: String,
+    },
+    /// An input or a result breaks a limit.
+    #[error("{field}: {error}")]
+    Payload {
+        /// Which argument.
+        field: &'static str,
+        /// What is wrong with it.
+        error: PayloadError,
     },
     /// A requested time is further in the past than the grace allows.
     #[error("{field} is {ago} in the past")]
@@ -162,6 +170,7 @@ impl Rejection {
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidArgument { .. } => "invalid_argument",
+            Self::Payload { error, .. } => error.code(),
             Self::TimeInPast { .. } => "time_in_past",
             Self::ExecutionNotFound(_) => "execution_not_found",
             Self::ExecutionExists(_) => "execution_exists",
@@ -191,6 +200,7 @@ impl Rejection {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::InvalidArgument { .. } => "correct the argument",
+            Self::Payload { error, .. } => error.hint(),
             Self::TimeInPast { .. } => "leave the time out to run at once",
             Self::ExecutionNotFound(_) => "check the id and the namespace; finished work may have been purged",
             Self::ExecutionExists(_) => "let the engine choose the id",

@@ -1,6 +1,6 @@
 //! Which trace an execution belongs to: the W3C's `traceparent`, checked where it enters.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -115,8 +115,7 @@ impl Serialize for TraceContext {
 
 impl<'de> Deserialize<'de> for TraceContext {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        crate::text::decode(deserializer, "a trace context", str::parse)
     }
 }
 

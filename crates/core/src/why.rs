@@ -15,15 +15,15 @@ pub struct Explanation {
     /// Where it stands.
     pub state: PublicState,
     /// What holds it there.
-    pub because: Because,
+    pub reason: Because,
     /// What would move it on, the likeliest first.
-    pub until: Vec<Release>,
+    pub unblocked_by: Vec<Release>,
 }
 
 /// What holds an execution where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Because {
     /// It is ready, and no worker has taken it yet.
     WaitingForWorker {
@@ -85,7 +85,7 @@ pub enum Because {
 /// Something that would move an execution on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Release {
     /// A worker of the lane that can do this claims it.
     Claim {
@@ -160,7 +160,7 @@ pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanati
             ];
             until.extend(execution.times_out_at(active).map(|at| Release::AttemptTimesOut { at }));
             until.extend(active.stop.as_ref().map(|stop| Release::Cancelled { at: stop.until }));
-            let (attempt, since) = (active.attempt.index + 1, active.attempt.running_since());
+            let (attempt, since) = (active.attempt.number, active.attempt.running_since());
             (Because::Running { worker, attempt, since, stop: active.stop.clone() }, until)
         }
         State::Finished(finished) => (
@@ -176,7 +176,7 @@ pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanati
     if !matches!(execution.state, State::Finished(_)) {
         until.extend(execution.deadline.map(|at| Release::DeadlinePasses { at }));
     }
-    Explanation { state: execution.public_state(), because, until }
+    Explanation { state: execution.public_state(), reason: because, unblocked_by: until }
 }
 
 fn ready(execution: &Execution, lane: &LaneSettings, since: Millis, next: AttemptKind) -> (Because, Vec<Release>) {

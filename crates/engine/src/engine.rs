@@ -1,6 +1,6 @@
 //! The public engine handle: start, submit, claim, query, shut down.
 
-use crate::api::query;
+use crate::api::{query, submission};
 use crate::events::subscription;
 use crate::members::roster::Homes;
 use crate::members::{heartbeat, wakes};
@@ -9,11 +9,11 @@ use crate::shared::{PartitionHandle, Shared};
 use crate::timers::{due, housekeeping};
 use crate::work::placement::Placement;
 use crate::work::{claims, remote};
-use crate::{Error, ListCursor, Listing, MetricsSnapshot, NewExecution, Options, SubmitIds, Wants};
+use crate::{Error, ListCursor, Listing, MetricsSnapshot, Options, Wants, shared};
 use onward_core::record::Execution;
 use onward_core::{
-    Claimed, Command, CommandId, ExecutionId, Millis, Namespace, PartitionId, Payload, PayloadSlot, Rejection, Reply,
-    Span, Submitted, limits,
+    Addressed, Claimed, CommandId, ExecutionId, Millis, Namespace, NewExecution, PartitionId, Payload, PayloadSlot,
+    Rejection, Span, Submit, Submitted, limits,
 };
 use onward_store::{Home, Store};
 use std::sync::Arc;
@@ -69,34 +69,27 @@ impl Engine {
         Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })
     }
 
-    /// Draws the ids for a submit.
+    /// Draws the ids under which an execution is submitted. Running the same submit again after an unknown outcome finds
+    /// what the first one did.
     #[must_use]
-    pub fn submit_ids(&self, new: &NewExecution) -> SubmitIds {
-        self.submit_ids_of_many(new, (0, 1))
+    pub fn address(&self, new: impl Into<Box<NewExecution>>) -> Submit {
+        self.address_one_of(new, (0, 1))
     }
 
-    fn submit_ids_of_many(&self, new: &NewExecution, nth: (usize, usize)) -> SubmitIds {
-        let shared = &self.shared;
+    fn address_one_of(&self, new: impl Into<Box<NewExecution>>, nth: (usize, usize)) -> Submit {
+        let (shared, new) = (&self.shared, new.into());
         let now = shared.time.now();
         let place = || shared.place(&new.namespace, &new.lane, now, nth);
-        SubmitIds::draw(new, &shared.chance, now, shared.partitions, place)
+        let (command, id) = submission::ids(&new, &shared.chance, now, shared.partitions, place);
+        Submit { command, id, new }
     }
 
     /// Submits an execution; it is durable once this returns.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn submit(&self, new: NewExecution) -> Result<Submitted, Error> {
-        let ids = self.submit_ids(&new);
-        self.submit_with(ids, new).await
-    }
-
-    /// Submits an execution under ids drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn submit_with(&self, ids: SubmitIds, new: NewExecution) -> Result<Submitted, Error> {
-        submitted(self.call(ids.execution.partition(), new.submit(ids)).await?)
+    pub async fn submit(&self, new: impl Into<Box<NewExecution>>) -> Result<Submitted, Error> {
+        self.run(self.address(new)).await
     }
 
     /// Submits many executions, each independently; the results come in the same order.
@@ -110,12 +103,8 @@ impl Engine {
             return Err(Rejection::InvalidArgument { field: "executions", why }.into());
         }
         let count = many.len();
-        let commands = many.into_iter().enumerate().map(|(at, new)| {
-            let ids = self.submit_ids_of_many(&new, (at, count));
-            (ids.execution.partition(), new.submit(ids))
-        });
-        let answers = self.call_many(commands.collect()).await;
-        Ok(answers.into_iter().map(|answer| answer.and_then(submitted)).collect())
+        let submits = many.into_iter().enumerate().map(|(at, new)| self.address_one_of(new, (at, count)));
+        Ok(self.run_many(submits).await)
     }
 
     /// Claims up to `wants.max` executions under leases; if nothing is ready, waits up to `wait` for the first.
@@ -202,25 +191,23 @@ impl Engine {
         self.shared.jobs.abort();
     }
 
-    pub(crate) async fn call(&self, partition: PartitionId, command: Command) -> Result<Reply, Error> {
+    /// Runs one verb in its partition. A verb that names its call can be run again after an unknown outcome: the repeat
+    /// finds what the first one did.
+    ///
+    /// # Errors
+    /// A refusal, or a failure of the store.
+    pub async fn run<V: Addressed>(&self, verb: V) -> Result<V::Reply, Error> {
         if self.shared.is_stopping() {
             return Err(Error::ShuttingDown);
         }
-        self.shared.call(partition, command).await
+        self.shared.call(verb.home(self.shared.partitions), verb).await
     }
 
-    pub(crate) async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
-        if self.shared.is_stopping() {
-            return commands.iter().map(|_| Err(Error::ShuttingDown)).collect();
-        }
-        self.shared.call_many(commands).await
-    }
-}
-
-fn submitted(reply: Reply) -> Result<Submitted, Error> {
-    match reply {
-        Reply::Submitted(submitted) => Ok(submitted),
-        other => Err(unexpected(&other)),
+    /// Runs many verbs, each independently; the results come in the same order.
+    pub async fn run_many<V: Addressed>(&self, verbs: impl Iterator<Item = V>) -> Vec<Result<V::Reply, Error>> {
+        let commands = verbs.map(|verb| (verb.home(self.shared.partitions), verb.into())).collect();
+        let answers = self.shared.call_all(commands).await;
+        answers.into_iter().map(|answer| answer.and_then(|reply| shared::typed(V::open(reply)))).collect()
     }
 }
 
@@ -231,8 +218,4 @@ where
     let (counted, run) = (shared.clone(), shared.clone());
     let on_restart = move || counted.metrics.job_restarts.add(1);
     shared.jobs.supervise(name, shared.clock.clone(), on_restart, move || job(run.clone()));
-}
-
-pub(crate) fn unexpected(reply: &Reply) -> Error {
-    Error::Internal(format!("the wrong kind of answer: {reply:?}"))
 }

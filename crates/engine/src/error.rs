@@ -79,6 +79,7 @@ fn store_hint(kind: ErrorKind) -> &'static str {
         ErrorKind::ReadOnly => "make the file and its directory writable",
         ErrorKind::Corrupt => "restore a backup",
         ErrorKind::Newer => "update this program",
+        ErrorKind::Older => "start with a new store",
         ErrorKind::Foreign => "choose another file",
         ErrorKind::Unsuitable => "choose a file in an existing directory on a local disk",
         ErrorKind::Invalid => "report this with the program's log",

@@ -42,7 +42,7 @@ impl Default for Options {
             cache_bytes: 256 * 1024,
             event_retention: limits::EVENT_RETENTION_DEFAULT,
             scope: None,
-            rules: onward_core::apply,
+            rules: onward_core::apply::<Command>,
         }
     }
 }

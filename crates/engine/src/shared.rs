@@ -8,14 +8,15 @@ use crate::messages::delivery::Delivery;
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::partition::answers;
-use crate::partition::task::{self, Answer, SealedReply, Task};
+use crate::partition::task::{Answer, SealedReply, Task};
 use crate::timers::heap::Timers;
 use crate::work::board::{Board, Match, PutBack};
 use crate::work::placement::{Gauge, Placement, Traffic};
 use crate::work::waiters::Waiter;
 use crate::{Error, jobs};
 use onward_core::{
-    Command, CommandId, Fence, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Unclaim, limits,
+    Claim, Command, CommandId, Fence, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Report, Span, TableVerb,
+    Urgency, Verb, end, limits,
 };
 use onward_store::Store;
 use std::collections::BTreeMap;
@@ -128,7 +129,7 @@ impl Shared {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
-        let reserve = if task::is_essential(command) { limits::QUEUE_RESERVE } else { 0 };
+        let reserve = if command.urgency() == Urgency::AddsWork { 0 } else { limits::QUEUE_RESERVE };
         if handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);
             return Err(Error::Overloaded { retry_after: Span(100) });
@@ -152,7 +153,10 @@ impl Shared {
 
     /// Sends many commands and waits for all replies, which come in the same order. Commands of one partition stay
     /// together, so that they share a batch.
-    pub(crate) async fn call_many(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
+    pub(crate) async fn call_all(&self, commands: Vec<(PartitionId, Command)>) -> Vec<Result<Reply, Error>> {
+        if self.is_stopping() {
+            return commands.iter().map(|_| Err(Error::ShuttingDown)).collect();
+        }
         let deadline = self.deadline();
         let (tickets, answers) = answers::tickets(commands.len());
         let count = commands.len();
@@ -176,8 +180,8 @@ impl Shared {
     }
 
     /// Sends a command and waits for its reply, which comes after the commit.
-    pub(crate) async fn call(&self, partition: PartitionId, command: Command) -> Result<Reply, Error> {
-        self.call_sealed(partition, command).await?.open()
+    pub(crate) async fn call<V: TableVerb>(&self, partition: PartitionId, verb: V) -> Result<V::Reply, Error> {
+        typed(V::open(self.call_sealed(partition, verb.into()).await?.open()?))
     }
 
     /// Like [`Self::call`], but the reply stays sealed: if the caller drops it unopened, a lease in it is given back.
@@ -199,8 +203,8 @@ impl Shared {
     /// Gives back a lease that no worker received.
     pub(crate) fn give_back(&self, fence: Fence) {
         self.metrics.returned.add(1);
-        let command = Command::Unclaim(Unclaim { command: CommandId(self.chance.id()), fence });
-        let task = Task::new(command, Answer::Discard, self.deadline());
+        let unclaim = Report { command: CommandId(self.chance.id()), fence, end: end::Unclaim.into() };
+        let task = Task::new(unclaim.into(), Answer::Discard, self.deadline());
         if let Err(refused) = self.post(fence.execution.partition(), task) {
             tracing::debug!(error = %refused.error, "could not give back an unreceived lease; it will expire");
         }
@@ -215,8 +219,8 @@ impl Shared {
     pub(crate) fn claim_matches(&self, matches: impl IntoIterator<Item = Match>) {
         for Match { waiter, origin } in matches {
             let execution = origin.1.1;
-            let claim = Command::Claim(waiter.wants.claim(execution, self.chance.id()));
-            let task = Task::new(claim, Answer::Waiter(waiter, Some(Box::new(origin))), Millis(u64::MAX));
+            let claim: Claim = waiter.wants.claim(execution, self.chance.id());
+            let task = Task::new(claim.into(), Answer::Waiter(waiter, Some(Box::new(origin))), Millis(u64::MAX));
             if let Err(refused) = self.post(execution.partition(), task) {
                 self.claim_failed(refused.task.answer, &refused.error);
             }
@@ -285,4 +289,9 @@ impl Shared {
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
     }
+}
+
+/// The reply to one verb; a partition answers each command with the reply of its own verb.
+pub(crate) fn typed<T>(reply: Option<T>) -> Result<T, Error> {
+    reply.ok_or_else(|| Error::Internal("a command was answered with the reply of another".into()))
 }

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use onward_core::record::{LaneState, PublicState};
 use onward_core::{
-    Act, Class, Kind, Lane, LaneChange, Name, Namespace, Payload, Policy, Reason, Span, TagKey, TagValue, When,
-    WorkerName, limits,
+    Class, Kind, Lane, LaneChange, Name, Namespace, NewExecution, Payload, Policy, Reason, Span, TagKey, TagValue,
+    WorkerName, act, limits,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
-use onward_engine::{Engine, NewExecution, Options, Scope, Wants};
+use onward_engine::{Engine, Options, Scope, Wants};
 use onward_store::{Batch, Cursor, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, memory::Memory};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -243,21 +243,20 @@ async fn what_was_answered_as_a_duplicate_never_happens() {
     // From here on the queue is registered, so that the key is the only record to conflict on.
     stage.engine.submit(work()).await.expect("accepted");
     stage.store.layer().weather.send_replace(Weather::Late);
-    let (engine, own) = (stage.engine.clone(), stage.engine.submit_ids(&unique));
-    let new = unique.clone();
-    let call = tokio::spawn(async move { engine.submit_with(own, new).await });
+    let (engine, submit) = (stage.engine.clone(), stage.engine.address(unique.clone()));
+    let own = submit.id;
+    let call = tokio::spawn(async move { engine.run(submit).await });
     settle().await;
     let holder = other.submit(unique).await.expect("accepted");
     assert!(holder.created && !call.is_finished());
     let answer = ends(&stage, async move { call.await.expect("ends") }).await.expect("answered");
     assert_eq!((answer.id, answer.created), (holder.id, false), "the key is taken");
-    let reason = Reason::new("no longer wanted");
-    other.operate(&Namespace::default(), holder.id, Act::Cancel { reason, grace: None }).await.expect("cancelled");
+    other.operate(&Namespace::default(), holder.id, act::Cancel::default()).await.expect("cancelled");
     let late = std::mem::take(&mut *stage.store.layer().late.lock().expect("no panic"));
     assert_eq!(late.len(), 1);
     let outcomes = stage.memory.commit(late).await.expect("answered");
     assert!(matches!(outcomes[..], [Outcome::Conflict { .. }]), "{outcomes:?}");
-    assert!(stage.engine.get(own.execution).await.expect("answered").is_none(), "its caller was told of another");
+    assert!(stage.engine.get(own).await.expect("answered").is_none(), "its caller was told of another");
 }
 
 /// A completion and a replay of the same execution share a batch whose answer is lost, and run again one after the other, in
@@ -271,7 +270,7 @@ async fn what_was_refused_never_happens_although_its_batch_travels_on() {
         let fence = stage.engine.claim(&worker(), Span(0)).await.expect("answered").remove(0).fence;
         stage.store.layer().weather.send_replace(Weather::Late);
         let (one, other) = (stage.engine.clone(), stage.engine.clone());
-        let replay = Act::Replay { reason: Reason::new("once more"), deadline: None };
+        let replay = act::Replay::new(Reason::new("once more"), None);
         let complete = tokio::spawn(async move { one.complete(fence, Payload::null()).await });
         let replay = tokio::spawn(async move { other.operate(&Namespace::default(), id, replay).await });
         while !replay.is_finished() {
@@ -300,7 +299,7 @@ async fn work_that_is_claimed_and_revoked_in_one_commit_is_offered_again() {
     let id = stage.engine.submit(work()).await.expect("accepted").id;
     let commits = stage.engine.metrics().commits;
     let (wants, namespace) = (worker(), Namespace::default());
-    let revoke = Act::Revoke { lease: None, reason: Reason::new("needed elsewhere") };
+    let revoke = act::Revoke { lease: None, reason: Reason::new("needed elsewhere") };
     let claim = stage.engine.claim(&wants, Span(0));
     let (claimed, revoked) = tokio::join!(claim, stage.engine.operate(&namespace, id, revoke));
     assert_eq!(claimed.expect("answered").len(), 1);
@@ -308,7 +307,7 @@ async fn work_that_is_claimed_and_revoked_in_one_commit_is_offered_again() {
     assert_eq!(stage.engine.metrics().commits, commits + 1, "both in one commit");
     let again = stage.engine.claim(&worker(), Span(0)).await.expect("answered");
     assert_eq!(again.len(), 1, "no sweep has passed");
-    assert_eq!((again[0].fence.execution, again[0].fence.attempt), (id, 1));
+    assert_eq!((again[0].fence.execution, again[0].fence.attempt), (id, 2));
 }
 
 /// The answer of a refused claim arrives behind the news, from another process, that the lane is open.
@@ -416,7 +415,7 @@ async fn a_scope_leaves_other_work_alone() {
     let tag = (TagKey::parse("team").expect("a key"), TagValue::parse("blue").expect("a value"));
     let scope = Scope { namespace: Some(Namespace::default()), tag: Some(tag.clone()) };
     let stage = stage(4, Some(scope)).await;
-    let delayed = NewExecution { when: When::After(Span::seconds(5)), ..work() };
+    let delayed = NewExecution { delay: Some(Span::seconds(5)), ..work() };
     let inside = NewExecution { tags: [tag].into(), ..delayed.clone() };
     let outside = stage.engine.submit(delayed).await.expect("accepted").id;
     let inside = stage.engine.submit(inside).await.expect("accepted").id;
@@ -440,7 +439,7 @@ async fn a_scope_covers_the_keys_of_its_namespace() {
         let keyed = NewExecution { idempotency_key: Some("order".parse().expect("a key")), ..new };
         let ends_now = stage.engine.submit(unique).await.expect("accepted").id;
         stage.engine.submit(keyed).await.expect("accepted");
-        let cancel = Act::Cancel { reason: Reason::new("no longer wanted"), grace: None };
+        let cancel = act::Cancel::default();
         stage.engine.operate(&Namespace::default(), ends_now, cancel).await.expect("cancelled");
         let keys = || {
             let is_key =
@@ -489,7 +488,7 @@ async fn a_clock_that_is_wrong_by_an_hour_writes_no_wrong_times() {
         let store = Arc::new(Memory::new(4, Arc::new(move || right.0), 1));
         let options = Options { clock: Arc::new(TestClock::at(wrong)), ..Options::default() };
         let engine = Engine::start(store, options).await.expect("the engine starts");
-        let later = NewExecution { when: When::After(Span::seconds(10)), ..work() };
+        let later = NewExecution { delay: Some(Span::seconds(10)), ..work() };
         let id = engine.submit(later).await.expect("accepted").id;
         let execution = engine.get(id).await.expect("answered").expect("it exists");
         assert_eq!(execution.created_at, right);

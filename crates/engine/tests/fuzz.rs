@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use onward_core::record::PublicState;
-use onward_core::{Millis, Namespace, Payload, Span, When};
-use onward_engine::{Engine, Error, EventFilter, FindFilter, NewExecution, Options};
+use onward_core::{Millis, Namespace, NewExecution, Payload, Span};
+use onward_engine::{Engine, Error, EventFilter, FindFilter, Options};
 use onward_fuzz::proptest::prelude::*;
 use onward_fuzz::proptest::sample::select;
 use onward_fuzz::{fuzz, near};
@@ -20,7 +20,7 @@ fn engine() -> (Runtime, Engine) {
         for number in 0..20 {
             let kind = if number % 2 == 0 { "even" } else { "odd" };
             let mut new = NewExecution::new(kind.parse().unwrap(), Payload::null());
-            new.when = if number % 3 == 0 { When::After(Span::hours(1)) } else { new.when };
+            new.delay = (number % 3 == 0).then_some(Span::hours(1));
             engine.submit(new).await.unwrap();
         }
         engine

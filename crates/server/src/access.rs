@@ -1,4 +1,4 @@
-//! Who may call what: the one table of routes and roles, and the check that stands before every route.
+//! Who may call what: the check that stands before every route.
 
 use crate::app::App;
 use crate::problem::{Fault, Refusal};
@@ -9,9 +9,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use onward::Client;
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, CommandId, Namespace};
+use onward_core::{CommandId, Namespace};
+use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{Operation, PathItem};
 
 /// Names a call, so that a repeat of it gets the first answer.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -19,76 +22,65 @@ pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 pub(crate) const NAMESPACE: &str = "onward-namespace";
 
 /// Who may call a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Everybody.
     Anybody,
     /// Holders of a key with one of these roles; those with the role admin always.
-    Roles(&'static [Role]),
+    Roles(Vec<Role>),
 }
 
-const SUBMIT: Access = Access::Roles(&[Role::Submit]);
-const WORK: Access = Access::Roles(&[Role::Work]);
-const OPERATE: Access = Access::Roles(&[Role::Operate]);
-const LOOK: Access = Access::Roles(&[Role::Read, Role::Operate]);
-const LOOK_AT_ONE: Access = Access::Roles(&[Role::Submit, Role::Work, Role::Read, Role::Operate]);
-const ADMIN: Access = Access::Roles(&[]);
+/// Who may call which route, as the routes themselves say in their descriptions. A route that does not say may be called
+/// by nobody.
+#[derive(Debug)]
+pub(crate) struct AccessTable(Vec<(Method, String, Access)>);
 
-/// Every route with those who may call it. A route that is not here may be called by nobody.
-pub(crate) const TABLE: &[(Method, &str, Access)] = &[
-    (Method::POST, "/v1/executions", SUBMIT),
-    (Method::POST, "/v1/executions/batch", SUBMIT),
-    (Method::GET, "/v1/executions", LOOK),
-    (Method::GET, "/v1/counts", LOOK),
-    (Method::GET, "/v1/executions/{id}", LOOK_AT_ONE),
-    (Method::GET, "/v1/executions/{id}/input", LOOK_AT_ONE),
-    (Method::GET, "/v1/executions/{id}/result", LOOK_AT_ONE),
-    (Method::GET, "/v1/executions/{id}/attempts", LOOK_AT_ONE),
-    (Method::GET, "/v1/executions/{id}/history", LOOK_AT_ONE),
-    (Method::GET, "/v1/executions/{id}/why", LOOK_AT_ONE),
-    (Method::POST, "/v1/executions/{id}/cancel", OPERATE),
-    (Method::POST, "/v1/executions/{id}/reschedule", OPERATE),
-    (Method::POST, "/v1/executions/{id}/priority", OPERATE),
-    (Method::POST, "/v1/executions/{id}/tags", OPERATE),
-    (Method::POST, "/v1/executions/{id}/revoke", OPERATE),
-    (Method::POST, "/v1/executions/{id}/replay", OPERATE),
-    (Method::DELETE, "/v1/executions/{id}", OPERATE),
-    (Method::POST, "/v1/bulk", OPERATE),
-    (Method::POST, "/v1/work/claim", WORK),
-    (Method::POST, "/v1/work/renew", WORK),
-    (Method::POST, "/v1/work/complete", WORK),
-    (Method::POST, "/v1/work/fail", WORK),
-    (Method::POST, "/v1/work/delay", WORK),
-    (Method::POST, "/v1/work/unclaim", WORK),
-    (Method::POST, "/v1/work/cancel", WORK),
-    (Method::POST, "/v1/work/progress", WORK),
-    (Method::POST, "/v1/work/progress/batch", WORK),
-    (Method::POST, "/v1/work/reports", WORK),
-    (Method::GET, "/v1/lanes", LOOK),
-    (Method::GET, "/v1/lanes/{lane}", LOOK),
-    (Method::PATCH, "/v1/lanes/{lane}", OPERATE),
-    (Method::GET, "/v1/events", LOOK),
-    (Method::GET, "/v1/events/stream", LOOK),
-    (Method::GET, "/v1/keys", ADMIN),
-    (Method::POST, "/v1/keys", ADMIN),
-    (Method::DELETE, "/v1/keys/{id}", ADMIN),
-    (Method::GET, "/metrics", LOOK),
-    (Method::GET, "/healthz", Access::Anybody),
-    (Method::GET, "/readyz", Access::Anybody),
-    (Method::GET, "/v1/openapi.json", Access::Anybody),
-    (Method::GET, "/docs", Access::Anybody),
-    (Method::GET, "/", Access::Anybody),
-];
+/// The pages that describe the API; they are not part of it.
+pub(crate) const PAGES: [&str; 3] = ["/", "/docs", "/v1/openapi.json"];
 
-/// Who may call a route; nothing when nobody decided.
-pub(crate) fn of(method: &Method, path: &str) -> Option<Access> {
-    // Whoever may get something may also ask whether it is there.
-    let method = if *method == Method::HEAD { &Method::GET } else { method };
-    TABLE.iter().find(|(known, route, _)| known == method && *route == path).map(|(.., access)| *access)
+impl AccessTable {
+    pub(crate) fn of(api: &OpenApi) -> Self {
+        let mut table: Vec<_> = PAGES.iter().map(|page| (Method::GET, (*page).to_owned(), Access::Anybody)).collect();
+        for (path, item) in &api.paths.paths {
+            for (method, operation) in operations(item) {
+                if let Some(access) = operation.and_then(Access::of) {
+                    table.push((method, path.clone(), access));
+                }
+            }
+        }
+        Self(table)
+    }
+
+    /// Who may call a route; nothing when nobody decided.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Option<&Access> {
+        // Whoever may get something may also ask whether it is there.
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        self.0.iter().find(|(known, route, _)| known == method && route == path).map(|(.., access)| access)
+    }
+}
+
+/// The operations of one path, each with its method.
+pub(crate) fn operations(item: &PathItem) -> [(Method, Option<&Operation>); 4] {
+    [
+        (Method::GET, item.get.as_ref()),
+        (Method::POST, item.post.as_ref()),
+        (Method::PATCH, item.patch.as_ref()),
+        (Method::DELETE, item.delete.as_ref()),
+    ]
 }
 
 impl Access {
-    fn allows(self, key: &ApiKey) -> bool {
+    /// What the description of a route says.
+    pub(crate) fn of(operation: &Operation) -> Option<Self> {
+        match operation.extensions.as_ref()?.get("x-roles")? {
+            Value::Array(words) => {
+                words.iter().map(|word| Role::named(word.as_str()?)).collect::<Option<_>>().map(Self::Roles)
+            }
+            word => (word == "anybody").then_some(Self::Anybody),
+        }
+    }
+
+    fn allows(&self, key: &ApiKey) -> bool {
         match self {
             Self::Anybody => true,
             Self::Roles(roles) => key.roles.contains(&Role::Admin) || roles.iter().any(|role| key.roles.contains(role)),
@@ -99,19 +91,20 @@ impl Access {
 /// Who calls, and in which namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The name of the caller's key; nothing when keys are not required.
-    pub(crate) actor: Option<Actor>,
-    /// The key itself.
+    /// The caller's key; nothing when keys are not required.
     pub(crate) key: Option<Arc<ApiKey>>,
-    /// A client of the caller's namespace.
+    /// A client of the caller's namespace, in the name of its key.
     pub(crate) client: Client,
 }
 
 impl Caller {
     /// The name of a command: a repeat of the call with the same key is the same command.
-    pub(crate) fn command(&self, headers: &HeaderMap, what: &str) -> Option<CommandId> {
-        let (namespace, key) = (self.client.namespace(), headers.get(IDEMPOTENCY_KEY)?);
-        Some(CommandId::of(&[namespace.as_str().as_bytes(), what.as_bytes(), key.as_bytes()]))
+    pub(crate) fn command(&self, headers: &HeaderMap, what: &str) -> CommandId {
+        let namespace = self.client.namespace().as_str().as_bytes();
+        match headers.get(IDEMPOTENCY_KEY) {
+            Some(key) => CommandId::of(&[namespace, what.as_bytes(), key.as_bytes()]),
+            None => CommandId(self.client.chance().id()),
+        }
     }
 
     /// Whether the caller may know of keys.
@@ -140,8 +133,8 @@ pub(crate) async fn check(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let Some(access) = of(request.method(), path.as_str()) else { return Err(Refusal::no_method()) };
-    if access != Access::Anybody {
+    let Some(access) = app.access.find(request.method(), path.as_str()) else { return Err(Refusal::no_method()) };
+    if *access != Access::Anybody {
         let key = key(&app, request.headers()).await?;
         if key.as_ref().is_some_and(|key| !access.allows(key)) {
             return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
@@ -149,8 +142,8 @@ pub(crate) async fn check(
         let namespace = namespace(&request, key.as_deref())?;
         #[cfg(feature = "otel")]
         crate::spans::note(&namespace);
-        let (actor, client) = (key.as_ref().map(|key| key.name.clone()), app.client(&namespace));
-        request.extensions_mut().insert(Caller { actor, key, client });
+        let client = app.client(&namespace).acting_as(key.as_ref().map(|key| key.name.clone()));
+        request.extensions_mut().insert(Caller { key, client });
     }
     Ok(next.run(request).await)
 }

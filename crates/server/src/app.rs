@@ -1,12 +1,13 @@
 //! What all calls share: the engine, the keys, the room for bodies, and whether the server drains.
 
+use crate::access::AccessTable;
 use crate::keyring::Keyring;
 use crate::metrics::Metrics;
 use crate::options::Options;
+use crate::routes;
 use onward::Client;
 use onward_core::{Millis, Namespace, Span};
 use onward_engine::Engine;
-use onward_engine::clock::Chance;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ pub(crate) struct App {
     engine: Engine,
     pub(crate) options: Options,
     pub(crate) keyring: Keyring,
+    pub(crate) access: AccessTable,
     /// One for each piece of a body that may be in memory.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
@@ -35,6 +37,7 @@ impl App {
             engine,
             options,
             keyring: Keyring::default(),
+            access: AccessTable::of(&routes::raw()),
             room,
             metrics,
             draining: CancellationToken::new(),
@@ -61,10 +64,6 @@ impl App {
 
     pub(crate) fn now(&self) -> Millis {
         self.client.now()
-    }
-
-    pub(crate) fn chance(&self) -> &Chance {
-        self.client.chance()
     }
 
     pub(crate) fn drain(&self) {

@@ -2,6 +2,7 @@
 
 use crate::app::{App, PIECE};
 use crate::problem::{Fault, Refusal};
+use crate::strict::Strict;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
@@ -105,12 +106,31 @@ async fn enlarge(app: &App, room: &mut Room, bytes: usize) -> Result<(), Refusal
 fn parse<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Refusal> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let wrong = |why: String| Refusal::new(Fault::Body, why);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let (field, refusal) = (error.path().to_string(), wrong(error.inner().to_string()));
+    let mut track = serde_path_to_error::Track::new();
+    let value = T::deserialize(Strict(serde_path_to_error::Deserializer::new(&mut json, &mut track)));
+    let value = value.map_err(|error| {
+        let (field, refusal) = (track.path().to_string(), wrong(plain(&error.to_string())));
         if field == "." { refusal } else { refusal.about(field) }
     })?;
     json.end().map_err(|error| wrong(error.to_string()))?;
     Ok(value)
+}
+
+/// The words of a parser in those of its caller: the names of our types mean nothing to one who wrote JSON.
+fn plain(message: &str) -> String {
+    let Some((found, rest)) = message.split_once("expected ") else { return message.to_owned() };
+    let (expected, place) =
+        rest.split_once(" at line").map_or((rest, None), |(expected, place)| (expected, Some(place)));
+    let expected = match expected.split(' ').next() {
+        Some("struct" | "map" | "internally") => "an object",
+        Some("u8") => "a whole number from 0 to 255",
+        Some("u16") => "a whole number from 0 to 65535",
+        Some("u32") => "a whole number from 0 to 4294967295",
+        Some("u64" | "usize") => "a whole number",
+        _ => expected,
+    };
+    let place = place.map(|place| format!(" at line{place}")).unwrap_or_default();
+    format!("{found}expected {expected}{place}")
 }
 
 fn length(headers: &HeaderMap) -> Option<usize> {

@@ -19,41 +19,42 @@ use tower::ServiceExt;
 
 const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-0";
 
-/// Bodies of calls, each for some route.
-const BODIES: [&str; 12] = [
-    "{}",
-    r#"{"kind":"email","input":{"a":1},"tags":{"a":"b"},"delay":"5m","policy":{"retry":{"max_retries":3}}}"#,
-    r#"{"executions":[{"kind":"k","input_bytes":{"content_type":"a/b","base64":"AAH/"}},{"kind":"k","run_at":5}]}"#,
-    r#"{"worker":"w","lanes":["default"],"max":3,"lease":"30s","wait":"1s"}"#,
-    r#"{"lease":"ID.0000000000000000000000000000002a.3.0","result":[1]}"#,
-    r#"{"leases":["ID.0000000000000000000000000000002a.3.0"],"lease":"1m"}"#,
-    r#"{"reports":[{"lease":"ID.0000000000000000000000000000002a.3.0","end":"fail","category":"panic"}]}"#,
-    r#"{"items":[{"lease":"ID.0000000000000000000000000000002a.3.0","percent":50,"message":"half"}]}"#,
-    r#"{"filter":{"state":"failed","tag":"a=b"},"action":"replay","reason":"again","dry_run":true,"limit":7}"#,
-    r#"{"state":"paused","defaults":{"attempt_timeout":"10m","retention":"7d"}}"#,
-    r#"{"name":"ada","roles":["admin"],"namespaces":["a"],"expires_after":"30d"}"#,
-    r#"{"set":{"customer":"42"},"remove":["old"]}"#,
-];
-
-const POSTS: [&str; 18] = [
-    "/v1/executions",
-    "/v1/executions?wait=1s",
-    "/v1/executions/batch",
-    "/v1/executions/ID/cancel",
-    "/v1/executions/ID/reschedule",
-    "/v1/executions/ID/priority",
-    "/v1/executions/ID/tags",
-    "/v1/executions/ID/revoke",
-    "/v1/executions/ID/replay",
-    "/v1/bulk",
-    "/v1/work/claim",
-    "/v1/work/renew",
-    "/v1/work/complete",
-    "/v1/work/fail",
-    "/v1/work/delay",
-    "/v1/work/progress/batch",
-    "/v1/work/reports",
-    "/v1/keys",
+/// Routes that take a body, each with one that fits it.
+const POSTS: [(&str, &str); 19] = [
+    (
+        "/v1/executions",
+        r#"{"kind":"email","input":{"a":1},"tags":{"a":"b"},"delay":"5m","policy":{"retry":{"max_retries":3}}}"#,
+    ),
+    ("/v1/executions?wait=1s", r#"{"kind":"email","expires_after":"1h"}"#),
+    (
+        "/v1/executions/batch",
+        r#"{"executions":[{"kind":"k","input_bytes":{"content_type":"a/b","base64":"AAH/"}},{"kind":"k","run_at":5}]}"#,
+    ),
+    ("/v1/executions/ID/cancel", r#"{"reason":"again","grace":"5s"}"#),
+    ("/v1/executions/ID/reschedule", r#"{"delay":"1h"}"#),
+    ("/v1/executions/ID/prioritise", r#"{"priority":7}"#),
+    ("/v1/executions/ID/tag", r#"{"set":{"customer":"42"},"remove":["old"]}"#),
+    ("/v1/executions/ID/revoke", r#"{"lease":"0000000000000000000000000000002a","reason":"stuck"}"#),
+    ("/v1/executions/ID/replay", r#"{"reason":"again","expires_after":"1h"}"#),
+    (
+        "/v1/bulk",
+        r#"{"filter":{"state":"failed","tag":"a=b"},"act":{"type":"replay","reason":"again"},"dry_run":true,"limit":7}"#,
+    ),
+    ("/v1/work/claim", r#"{"worker":"w","lanes":["default"],"max":3,"lease":"30s","wait":"1s"}"#),
+    ("/v1/work/renew", r#"{"leases":["ID.0000000000000000000000000000002a.3.1"],"lease":"1m"}"#),
+    ("/v1/work/complete", r#"{"lease":"ID.0000000000000000000000000000002a.3.1","result":[1]}"#),
+    ("/v1/work/fail", r#"{"lease":"ID.0000000000000000000000000000002a.3.1","category":"panic","message":"no"}"#),
+    ("/v1/work/delay", r#"{"lease":"ID.0000000000000000000000000000002a.3.1","delay":"1h"}"#),
+    (
+        "/v1/work/progress/batch",
+        r#"{"items":[{"lease":"ID.0000000000000000000000000000002a.3.1","percent":50,"message":"half"}]}"#,
+    ),
+    (
+        "/v1/work/reports",
+        r#"{"reports":[{"lease":"ID.0000000000000000000000000000002a.3.1","type":"fail","category":"panic"}]}"#,
+    ),
+    ("/v1/keys", r#"{"name":"ada","roles":["admin"],"namespaces":["a"],"expires_after":"30d"}"#),
+    ("/v1/lanes/default", r#"{"state":"paused","defaults":{"attempt_timeout":"10m","retention":"7d"}}"#),
 ];
 
 const GETS: [&str; 14] = [
@@ -113,11 +114,17 @@ fn request(method: &str, target: &str) -> axum::http::request::Builder {
 #[test]
 fn fuzz_calls_with_bodies() {
     let (runtime, service) = service();
-    let bodies = BODIES.map(|body| body.replace("ID", ID));
-    let targets = prop_oneof![3 => select(POSTS.to_vec()).prop_map(str::to_owned), 1 => near(select(POSTS.to_vec()).prop_map(str::to_owned))];
+    let bodies = POSTS.map(|(_, body)| body.replace("ID", ID));
+    let paths = POSTS.map(|(path, _)| path.to_owned()).to_vec();
+    let fitting = select(POSTS.to_vec()).prop_flat_map(|(path, body)| {
+        let body = near_any(&[body.replace("ID", ID)]);
+        (Just(path.to_owned()), body)
+    });
+    let any = (prop_oneof![3 => select(paths.clone()), 1 => near(select(paths))], near_any(&bodies));
+    let calls = prop_oneof![fitting, any];
     let methods = select(vec!["POST", "POST", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"]);
-    let inputs = (methods, targets, near_any(&bodies), near("application/json"));
-    fuzz(inputs, |(method, target, body, content_type)| {
+    let inputs = (methods, calls, near("application/json"));
+    fuzz(inputs, |(method, (target, body), content_type)| {
         let json = if body.len() % 8 == 0 { content_type } else { "application/json".to_owned() };
         let request = request(method, &target).header(header::CONTENT_TYPE, json).body(Body::from(body));
         call(&runtime, &service, request.ok())
@@ -149,7 +156,7 @@ fn fuzz_headers() {
         let request = request("POST", "/v1/executions").header(header::CONTENT_TYPE, "application/json");
         let request = request.header(name, value.as_bytes()).body(Body::from(r#"{"kind":"k"}"#));
         // A caller who allows no time gets none.
-        if name == "onward-timeout" && value.parse().is_ok_and(|onward::wire::Length(span)| span < Span::seconds(5)) {
+        if name == "onward-timeout" && value.parse().is_ok_and(|span: Span| span < Span::seconds(5)) {
             return Ok(false);
         }
         call(&runtime, &service, request.ok())

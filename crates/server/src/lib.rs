@@ -19,6 +19,7 @@ mod problem;
 mod routes;
 #[cfg(feature = "otel")]
 mod spans;
+mod strict;
 mod tls;
 mod traces;
 mod write_timeout;

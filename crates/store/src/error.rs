@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Corrupt,
     /// A newer version of the program wrote this store.
     Newer,
+    /// An earlier version of the program wrote this store, which this one does not read.
+    Older,
     /// The place belongs to another program.
     Foreign,
     /// The place cannot give the promised durability or locking.
@@ -49,6 +51,7 @@ impl ErrorKind {
             Self::ReadOnly => "store_read_only",
             Self::Corrupt => "store_corrupt",
             Self::Newer => "store_newer",
+            Self::Older => "store_older",
             Self::Foreign => "store_foreign",
             Self::Unsuitable => "store_unsuitable",
             Self::Invalid => "store_misused",
@@ -57,12 +60,13 @@ impl ErrorKind {
     }
 
     /// Every kind, for documentation and tests.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Unavailable,
         Self::Full,
         Self::ReadOnly,
         Self::Corrupt,
         Self::Newer,
+        Self::Older,
         Self::Foreign,
         Self::Unsuitable,
         Self::Invalid,

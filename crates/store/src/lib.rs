@@ -25,6 +25,7 @@ mod error;
 mod feed;
 mod key;
 mod layered;
+mod layout;
 pub mod limits;
 mod page;
 #[cfg(any(feature = "postgres", feature = "valkey"))]

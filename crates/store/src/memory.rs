@@ -7,6 +7,7 @@ mod audit;
 mod contents;
 
 use crate::cost::Cost;
+use crate::layout::LAYOUT;
 use crate::{
     AuditPage, Batch, Clock, Count, Cursor, Durability, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
     Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
@@ -23,7 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use contents::Snapshot;
 
-const LAYOUT: u32 = 1;
 /// Hints buffered for a slow listener; one that falls further behind gets a single hint that names no partition.
 const HINTS_KEPT: usize = 1024;
 

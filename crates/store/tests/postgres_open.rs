@@ -100,8 +100,10 @@ async fn a_schema_of_others_is_refused() {
     assert!(!error.is_temporary(), "{error}");
     server.sql("postgres", &format!("DROP TABLE {schema}.meta, {schema}.theirs")).unwrap();
     drop(open(&url).await);
-    server.sql("postgres", &format!("UPDATE {schema}.meta SET value = 2 WHERE name = 'layout'")).unwrap();
+    server.sql("postgres", &format!("UPDATE {schema}.meta SET value = 99 WHERE name = 'layout'")).unwrap();
     refused(&url, ErrorKind::Newer, &["newer version", "upgrade"]).await;
+    server.sql("postgres", &format!("UPDATE {schema}.meta SET value = 1 WHERE name = 'layout'")).unwrap();
+    refused(&url, ErrorKind::Older, &["earlier version", "new store"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -87,17 +87,20 @@ async fn files_of_others_are_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
-    let (place, database) = place();
-    open(&database).await.close().await.expect("the store closes");
-    let conn = rusqlite::Connection::open(&database).expect("the file opens");
-    conn.execute_batch("PRAGMA user_version=99").expect("the layout is raised");
-    conn.close().expect("the file closes");
-    let before = contents(place.path());
-    let error = refused(&database, Options::default()).await;
-    assert_eq!(error.kind(), ErrorKind::Newer, "{error}");
-    assert!(error.to_string().contains("99") && error.to_string().contains("upgrade"), "{error}");
-    assert_eq!(contents(place.path()), before);
+async fn a_database_of_another_layout_is_refused_and_left_alone() {
+    for (layout, kind, hint) in [(99, ErrorKind::Newer, "upgrade"), (1, ErrorKind::Older, "new store")] {
+        let (place, database) = place();
+        open(&database).await.close().await.expect("the store closes");
+        let conn = rusqlite::Connection::open(&database).expect("the file opens");
+        conn.execute_batch(&format!("PRAGMA user_version={layout}")).expect("the layout is changed");
+        conn.close().expect("the file closes");
+        let before = contents(place.path());
+        let error = refused(&database, Options::default()).await;
+        assert_eq!(error.kind(), kind, "{error}");
+        let layout = format!("layout {layout}");
+        assert!(error.to_string().contains(&layout) && error.to_string().contains(hint), "{error}");
+        assert_eq!(contents(place.path()), before);
+    }
 }
 
 #[tokio::test]

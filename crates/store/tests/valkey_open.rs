@@ -115,8 +115,10 @@ async fn other_layouts_programs_and_partition_counts_are_refused() {
     assert_eq!(store.meta().partitions, 8);
     refused(&format!("{url}&partitions=16"), ErrorKind::Unsuitable, &["made with 8 partitions, not 16"]).await;
     assert_eq!(valkey::open(&url).await.expect("the store opens").meta(), store.meta(), "the count can be left out");
-    server.ask(&["HSET", &meta, "layout", "2"]).expect("an answer");
+    server.ask(&["HSET", &meta, "layout", "99"]).expect("an answer");
     refused(&url, ErrorKind::Newer, &["newer version", "upgrade"]).await;
+    server.ask(&["HSET", &meta, "layout", "1"]).expect("an answer");
+    refused(&url, ErrorKind::Older, &["earlier version", "new store"]).await;
     server.ask(&["HSET", &meta, "layout", "much"]).expect("an answer");
     refused(&url, ErrorKind::Corrupt, &["restore"]).await;
     server.ask(&["HSET", &meta, "kind", "something"]).expect("an answer");

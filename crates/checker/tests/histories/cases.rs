@@ -78,8 +78,8 @@ pub(crate) const CASES: &[Case] = &[
             for events in [&mut run.saw, &mut run.stored] {
                 Run::swap(
                     &mut events[7],
-                    "{\"completed\":{\"attempt\":1}}",
-                    "{\"attempt_failed\":{\"attempt\":1,\"category\":\"x\"}}",
+                    "\"type\":\"completed\",\"attempt\":2",
+                    "\"type\":\"attempt_failed\",\"attempt\":2,\"category\":\"x\"",
                 );
             }
             run.look = run.look.replace("\"x-b-0\",\"state\":\"completed\"", "\"x-b-0\",\"state\":\"failed\"");
@@ -90,7 +90,7 @@ pub(crate) const CASES: &[Case] = &[
         "an end acknowledged twice",
         |run| {
             run.engine.push_str(
-                "{\"is\":\"ended\",\"execution\":\"x-b-0\",\"attempt\":1,\"epoch\":2,\"asked\":2620,\"at\":2640}\n",
+                "{\"is\":\"ended\",\"execution\":\"x-b-0\",\"attempt\":2,\"epoch\":2,\"asked\":2620,\"at\":2640}\n",
             );
         },
         &[ENDS],
@@ -117,10 +117,10 @@ pub(crate) const CASES: &[Case] = &[
         "a completion under an ended lease",
         |run| {
             for events in [&mut run.saw, &mut run.stored] {
-                Run::swap(&mut events[7], "\"attempt\":1", "\"attempt\":0");
+                Run::swap(&mut events[7], "\"attempt\":2", "\"attempt\":1");
             }
             run.engine = run.engine.replace(
-                "{\"is\":\"ended\",\"execution\":\"x-b-0\",\"attempt\":1,\"epoch\":2,\"asked\":2620,\"at\":2630}\n",
+                "{\"is\":\"ended\",\"execution\":\"x-b-0\",\"attempt\":2,\"epoch\":2,\"asked\":2620,\"at\":2630}\n",
                 "",
             );
         },
@@ -166,8 +166,8 @@ pub(crate) const CASES: &[Case] = &[
         "an end under a lease that was given to nobody",
         |run| {
             run.engine = run.engine.replace(
-                "{\"is\":\"leased\",\"execution\":\"x-b-0\",\"attempt\":1,",
                 "{\"is\":\"leased\",\"execution\":\"x-b-0\",\"attempt\":2,",
+                "{\"is\":\"leased\",\"execution\":\"x-b-0\",\"attempt\":3,",
             );
         },
         &[LATE, KNOWN],
@@ -175,7 +175,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         "a lease given twice",
         |run| {
-            run.engine.push_str("{\"is\":\"leased\",\"execution\":\"x-b-0\",\"attempt\":1,\"epoch\":2,\"asked\":2600,\"at\":2610,\"ttl\":1000,\"expires_at\":903600}\n");
+            run.engine.push_str("{\"is\":\"leased\",\"execution\":\"x-b-0\",\"attempt\":2,\"epoch\":2,\"asked\":2600,\"at\":2610,\"ttl\":1000,\"expires_at\":903600}\n");
         },
         &[KNOWN],
     ),

@@ -18,23 +18,23 @@ const ENGINE: &str = r#"
 {"is":"submitted","execution":"x-b-0","asked":991,"at":1001}
 {"is":"begun","execution":"x-a-0","attempt":1,"at":1010}
 {"is":"left","execution":"x-a-0","attempt":1,"at":1012}
-{"is":"leased","execution":"x-b-0","attempt":0,"epoch":1,"asked":1010,"at":1020,"ttl":1000,"expires_at":902000}
-{"is":"refused","execution":"x-b-0","attempt":0,"epoch":1,"code":"lease_expired","asked":2500,"at":2510}
-{"is":"leased","execution":"x-b-0","attempt":1,"epoch":2,"asked":2600,"at":2610,"ttl":1000,"expires_at":903600}
-{"is":"ended","execution":"x-b-0","attempt":1,"epoch":2,"asked":2620,"at":2630}
+{"is":"leased","execution":"x-b-0","attempt":1,"epoch":1,"asked":1010,"at":1020,"ttl":1000,"expires_at":902000}
+{"is":"refused","execution":"x-b-0","attempt":1,"epoch":1,"code":"lease_expired","asked":2500,"at":2510}
+{"is":"leased","execution":"x-b-0","attempt":2,"epoch":2,"asked":2600,"at":2610,"ttl":1000,"expires_at":903600}
+{"is":"ended","execution":"x-b-0","attempt":2,"epoch":2,"asked":2620,"at":2630}
 {"is":"decided","lane":"gated","asked":4100,"at":4500}
 {"is":"failed","call":"submit","code":"unavailable","at":4600}
 "#;
 /// What happened, in the order of the feed.
 pub(crate) const EVENTS: [&str; 8] = [
-    r#"{"v":1,"at":900990,"namespace":"default","lane":"work","execution":"x-a-0","what":{"submitted":{"kind":"job"}}}"#,
-    r#"{"v":1,"at":900991,"namespace":"default","lane":"direct","execution":"x-b-0","what":{"submitted":{"kind":"job"}}}"#,
-    r#"{"v":1,"at":901000,"namespace":"default","lane":"work","execution":"x-a-0","what":{"claimed":{"attempt":0,"epoch":1,"worker":"w"}}}"#,
-    r#"{"v":1,"at":901000,"namespace":"default","lane":"direct","execution":"x-b-0","what":{"claimed":{"attempt":0,"epoch":1,"worker":"w"}}}"#,
-    r#"{"v":1,"at":901012,"namespace":"default","lane":"work","execution":"x-a-0","what":{"completed":{"attempt":0}}}"#,
-    r#"{"v":1,"at":902001,"namespace":"default","lane":"direct","execution":"x-b-0","what":{"lease_expired":{"attempt":0,"again_at":902001}}}"#,
-    r#"{"v":1,"at":902600,"namespace":"default","lane":"direct","execution":"x-b-0","what":{"claimed":{"attempt":1,"epoch":2,"worker":"w"}}}"#,
-    r#"{"v":1,"at":902620,"namespace":"default","lane":"direct","execution":"x-b-0","what":{"completed":{"attempt":1}}}"#,
+    r#"{"v":1,"at":900990,"namespace":"default","lane":"work","execution":"x-a-0","type":"submitted","kind":"job"}"#,
+    r#"{"v":1,"at":900991,"namespace":"default","lane":"direct","execution":"x-b-0","type":"submitted","kind":"job"}"#,
+    r#"{"v":1,"at":901000,"namespace":"default","lane":"work","execution":"x-a-0","type":"claimed","attempt":1,"epoch":1,"worker":"w"}"#,
+    r#"{"v":1,"at":901000,"namespace":"default","lane":"direct","execution":"x-b-0","type":"claimed","attempt":1,"epoch":1,"worker":"w"}"#,
+    r#"{"v":1,"at":901012,"namespace":"default","lane":"work","execution":"x-a-0","type":"completed","attempt":1}"#,
+    r#"{"v":1,"at":902001,"namespace":"default","lane":"direct","execution":"x-b-0","type":"lease_expired","attempt":1,"again_at":902001}"#,
+    r#"{"v":1,"at":902600,"namespace":"default","lane":"direct","execution":"x-b-0","type":"claimed","attempt":2,"epoch":2,"worker":"w"}"#,
+    r#"{"v":1,"at":902620,"namespace":"default","lane":"direct","execution":"x-b-0","type":"completed","attempt":2}"#,
 ];
 const LOOK: &str = r#"
 {"is":"listed","execution":"x-a-0","state":"completed"}
@@ -76,13 +76,12 @@ impl Run {
         run.engine.push_str("{\"is\":\"submitted\",\"execution\":\"x-c-0\",\"asked\":3100,\"at\":7000}\n");
         run.engine.push_str("{\"is\":\"begun\",\"execution\":\"x-c-0\",\"attempt\":1,\"at\":7010}\n");
         for what in [
-            r#"{"submitted":{"kind":"job"}}"#,
-            r#"{"claimed":{"attempt":0,"epoch":1,"worker":"w"}}"#,
-            r#"{"completed":{"attempt":0}}"#,
+            r#""type":"submitted","kind":"job""#,
+            r#""type":"claimed","attempt":1,"epoch":1,"worker":"w""#,
+            r#""type":"completed","attempt":1"#,
         ] {
-            let event = format!(
-                r#"{{"v":1,"at":907000,"namespace":"default","lane":"work","execution":"x-c-0","what":{what}}}"#
-            );
+            let event =
+                format!(r#"{{"v":1,"at":907000,"namespace":"default","lane":"work","execution":"x-c-0",{what}}}"#);
             run.saw.push(event.clone());
             run.stored.push(event);
         }

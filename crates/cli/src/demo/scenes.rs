@@ -2,7 +2,7 @@
 
 use super::{PATIENCE, Play};
 use crate::problem::Problem;
-use onward::{Backoff, Client, Context, Failed, PublicState, RetryPolicy, Span, Worker};
+use onward::{Client, Context, Failed, PublicState, RetryPolicy, Span, Worker};
 use std::time::Duration;
 
 const NAMES: [&str; 5] = ["Ada", "Grace", "Edsger", "Barbara", "Leslie"];
@@ -49,8 +49,7 @@ pub(super) async fn plain(play: &mut Play) -> Result<(), Problem> {
 /// An attempt fails and another one succeeds.
 pub(super) async fn retry(play: &mut Play) -> Result<(), Problem> {
     play.show.scene("A failure, and another try");
-    let backoff = Backoff::Fixed { delay: PAUSE, jitter: false };
-    let policy = RetryPolicy { backoff, ..RetryPolicy::default() };
+    let policy = RetryPolicy::fixed(3, PAUSE);
     let id = play.client.submit("charge", &4200).retry(policy).await?.id;
     play.submitted.push(id);
     play.show.say(&format!("submitted {id}, whose first attempt fails; the next one may come {} ms later", PAUSE.0));

@@ -3,7 +3,6 @@
 use super::kind::Kind;
 use super::raw::Raw;
 use onward::Span;
-use onward::wire::Length;
 use serde_json::{Value, json};
 
 pub(crate) const KIB: u64 = 1024;
@@ -99,7 +98,7 @@ impl Kind for Pause {
         if text.trim().parse::<u64>().is_ok() {
             return None;
         }
-        let Length(span) = text.parse().ok()?;
+        let span: Span = text.parse().ok()?;
         (self.min..=self.max).contains(&span).then_some(span)
     }
 

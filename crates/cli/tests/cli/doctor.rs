@@ -53,7 +53,7 @@ fn damage_made_by_hand_is_found_and_repaired() {
     }
     println!("kinds of damage made and repaired: {}", damages.len());
     assert_eq!(place.json(&["ls", "--tag", "customer=42"])["executions"].as_array().unwrap().len(), 1);
-    assert_eq!(place.json(&["count"])["total"]["count"], json!(3));
+    assert_eq!(place.json(&["count"])["total"]["n"], json!(3));
 }
 
 #[test]

@@ -8,7 +8,8 @@ fn work_is_explained_cancelled_replayed_and_purged() {
     let place = Workdir::new();
     let id = place.submit(&["send", "--lane", "mails", "--requires", "smtp"]);
     let why = place.json(&["why", &id]);
-    assert_eq!((&why["state"], &why["because"]["reason"]), (&json!("waiting"), &json!("waiting_for_worker")));
+    assert_eq!((&why["state"], &why["reason"]["type"]), (&json!("waiting"), &json!("waiting_for_worker")));
+    assert_eq!(why["unblocked_by"][0], json!({ "type": "claim", "lane": "mails", "requires": ["smtp"] }));
     let text = place.run(&["why", &id]).out;
     assert!(text.contains("moves on when a worker of lane mails with smtp claims it"), "{text}");
 
@@ -18,16 +19,18 @@ fn work_is_explained_cancelled_replayed_and_purged() {
     place.run(&["cancel", &id]).refused("execution_finished", 1);
     place.run(&["result", &id]).refused("execution_cancelled", 1);
 
-    assert_eq!(place.json(&["replay", &id])["did"], json!({ "replayed": { "replays": 1 } }));
+    assert_eq!(place.json(&["replay", &id])["outcome"], json!({ "type": "replayed", "replays": 1 }));
     place.run(&["purge", &id]).refused("execution_not_finished", 1);
     place.json(&["cancel", &id]);
-    let what = |step: &serde_json::Value| {
-        let what = &step["what"];
-        what.as_str().map_or_else(|| what.as_object().unwrap().keys().next().unwrap().clone(), str::to_owned)
-    };
-    let history: Vec<String> = place.json(&["history", &id]).as_array().unwrap().iter().map(what).collect();
-    assert_eq!(history, ["submitted", "cancelled", "replayed", "cancelled"]);
-    assert_eq!(place.json(&["purge", &id])["did"], json!("purged"));
+    let history = place.json(&["history", &id]);
+    let steps = history["transitions"].as_array().unwrap();
+    let types: Vec<&str> = steps.iter().map(|step| step["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["submitted", "cancelled", "replayed", "cancelled"]);
+    assert_eq!((&steps[1]["cancelled_by"], &steps[1]["reason"]), (&json!("operator"), &json!("ordered twice")));
+    let text = place.run(&["history", &id]).out;
+    let details = r#"{"cancelled_by":"operator","reason":"ordered twice"}"#;
+    assert!(text.lines().nth(1).unwrap().ends_with(&format!("  cancelled         {details}")), "{text}");
+    assert_eq!(place.json(&["purge", &id])["outcome"], json!({ "type": "purged" }));
     for command in ["get", "why", "purge", "history", "attempts", "result"] {
         place.run(&[command, &id]).refused("execution_not_found", 4);
     }
@@ -42,8 +45,8 @@ fn results_and_attempts_are_shown() {
     worker.says(&format!("ran {id} "));
     while place.json(&["get", &id])["state"] != json!("completed") {}
     assert_eq!(place.run(&["result", &id]).out, "{\"a\":1,\"b\":2.5}\n", "what the handler returned and nothing else");
-    let attempts = place.json(&["attempts", &id]);
-    assert_eq!((&attempts[0]["attempt"], &attempts[0]["end"]), (&json!(1), &json!("succeeded")));
+    let attempts = place.json(&["attempts", &id])["attempts"].take();
+    assert_eq!((&attempts[0]["number"], &attempts[0]["end"]), (&json!(1), &json!({ "type": "succeeded" })));
     assert_eq!((&attempts[0]["worker"], attempts.as_array().unwrap().len()), (&json!("w"), 1));
     let text = place.run(&["attempts", &id]).out;
     assert!(text.lines().next().unwrap().starts_with("ATTEMPT  KIND"), "{text}");
@@ -53,12 +56,12 @@ fn results_and_attempts_are_shown() {
 fn waiting_work_is_steered() {
     let place = Workdir::new();
     let id = place.submit(&["report", "--delay", "1h", "--tag", "draft=yes"]);
-    assert_eq!(place.json(&["why", &id])["because"]["chosen_by"], json!("submitted"));
+    assert_eq!(place.json(&["why", &id])["reason"]["chosen_by"], json!("submitted"));
     let text = place.run(&["reschedule", &id, "--at", "2033-05-18T03:33:20Z"]).out;
     assert_eq!(text, format!("{id} runs at 2033-05-18T03:33:20.000Z\n"));
-    assert_eq!(place.json(&["why", &id])["because"]["chosen_by"], json!("operator"));
+    assert_eq!(place.json(&["why", &id])["reason"]["chosen_by"], json!("operator"));
     assert_eq!(place.run(&["reschedule", &id]).out, format!("{id} is ready\n"));
-    assert_eq!(place.json(&["priority", &id, "7"])["did"], json!({ "prioritised": { "before": 0 } }));
+    assert_eq!(place.json(&["priority", &id, "7"])["outcome"], json!({ "type": "prioritised", "before": 0 }));
     place.json(&["tag", &id, "--set", "customer=42", "--remove", "draft"]);
     let found = place.json(&["get", &id]);
     assert_eq!((&found["state"], &found["priority"]), (&json!("waiting"), &json!(7)));
@@ -73,9 +76,10 @@ fn lanes_are_listed_paused_and_given_defaults() {
     let place = Workdir::new();
     let id = place.submit(&["send", "--lane", "mails"]);
     assert_eq!(place.run(&["lane", "pause", "mails"]).out, "lane mails is paused: submissions wait\n");
-    assert_eq!(place.json(&["why", &id])["because"], json!({ "reason": "lane_paused", "lane": "mails" }));
-    place.json(&["lane", "set", "mails", "--retries", "10", "--retention", "30d"]);
-    let lanes = place.json(&["lane", "ls"]);
+    assert_eq!(place.json(&["why", &id])["reason"], json!({ "type": "lane_paused", "lane": "mails" }));
+    let changed = place.json(&["lane", "set", "mails", "--retries", "10", "--retention", "30d"]);
+    assert_eq!((&changed["lane"], &changed["defaults"]["retry"]["max_retries"]), (&json!("mails"), &json!(10)));
+    let lanes = place.json(&["lane", "ls"])["lanes"].take();
     assert_eq!(
         (&lanes[0]["lane"], &lanes[0]["state"], &lanes[0]["ready"]),
         (&json!("mails"), &json!("paused"), &json!(1))
@@ -96,8 +100,10 @@ fn keys_deadlines_and_policies_can_be_typed() {
     let again = place.run(&[&["submit"], &args[..]].concat());
     assert_eq!(again.out, format!("submitted before, under the same key: {id}\n"));
     let found = place.json(&["get", &id]);
-    assert_eq!((&found["unique"], &found["policy"]["attempt_timeout"]), (&json!("customer-7"), &json!(600_000)));
-    assert!(found["deadline"].is_string());
+    assert_eq!((&found["unique_key"], &found["policy"]["attempt_timeout"]), (&json!("customer-7"), &json!(600_000)));
+    assert_eq!(found["expires_at"].as_u64().unwrap() - found["created_at"].as_u64().unwrap(), 7_200_000);
+    let text = place.run(&["get", &id]).out;
+    assert!(["expires_at ", "unique_key "].iter().all(|name| text.contains(name)), "{text}");
     place.run(&["submit", "sync", "--unique", "a", "--key", "b"]).refused("usage", 2);
 }
 
@@ -111,6 +117,7 @@ fn events_are_shown_filtered_resumed_and_followed() {
     let lines: Vec<serde_json::Value> =
         place.run(&["--json", "events"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
+    assert_eq!((&lines[0]["event"]["type"], &lines[1]["event"]["type"]), (&json!("submitted"), &json!("cancelled")));
     let behind = lines[0]["cursor"].as_str().unwrap();
     let rest = place.run(&["--json", "events", "--after", behind]).out;
     assert_eq!(serde_json::from_str::<serde_json::Value>(rest.trim()).unwrap(), lines[1]);
@@ -127,14 +134,14 @@ fn bulk_actions_count_first_and_then_act_on_all_that_match() {
     place.run(&["bulk", "cancel"]).refused("usage", 2);
     let dry = place.run(&["bulk", "cancel", "--lane", "mails", "--dry-run"]);
     assert_eq!((dry.exit, dry.out.as_str()), (0, "cancel would be done with 4 executions (6 looked at)\n"));
-    assert_eq!(place.json(&["count"])["cancelled"]["count"], json!(0), "nothing was done");
+    assert_eq!(place.json(&["count"])["cancelled"]["n"], json!(0), "nothing was done");
     let done = place.json(&["bulk", "cancel", "--lane", "mails", "--reason", "a mistake"]);
     assert_eq!((&done["done"], &done["matched"], &done["refused"]), (&json!(4), &json!(4), &json!({})));
     assert_eq!(place.json(&["get", &ids[0]])["cancelled"]["reason"], json!("a mistake"));
     assert_eq!(place.json(&["bulk", "replay", "--state", "cancelled"])["done"], json!(4));
     assert_eq!(place.json(&["bulk", "cancel", "--all"])["done"], json!(6));
     assert_eq!(place.json(&["bulk", "purge", "--all"])["done"], json!(6));
-    assert_eq!(place.json(&["count"])["total"]["count"], json!(0));
+    assert_eq!(place.json(&["count"])["total"]["n"], json!(0));
 }
 
 #[test]

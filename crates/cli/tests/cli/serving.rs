@@ -156,7 +156,11 @@ fn commands_are_the_same_through_a_server() {
     for seen in [top(&[]), top(&["--server", &url])] {
         let lane = &seen["lanes"][0];
         assert_eq!((lane["lane"].as_str(), lane["ready"].as_u64()), (Some("money"), Some(1)), "{seen}");
-        assert!(lane["oldest"].is_string() && lane["submitted_per_second"].as_f64() > Some(0.0), "{seen}");
+        assert!(
+            lane["oldest"].is_u64() && seen["at"].is_u64() && lane["submitted_per_second"].as_f64() > Some(0.0),
+            "{seen}"
+        );
+        assert_eq!(lane["ready_capped"], false);
         assert_eq!(seen["workers"], serde_json::json!([]));
     }
     assert_eq!(there(&["cancel", id, "--reason", "unwanted"]).exit, 0);

@@ -1,23 +1,12 @@
 //! Turns the JSON of a server's responses into the client's types.
 
+use crate::Result;
 use crate::call::EventsPage;
-use crate::wire::{
-    CountOf, CountsAnswer, EndKind, EventPage, ItemAnswer, LaneInfo, Leased, ReportAnswer, SubmitAnswer, Work,
-    read_payload,
-};
-use crate::{Error, Result};
+use crate::wire::{CountOf, CountsAnswer, EventPage, LaneInfo, Leased, ReportAnswer, SubmitAnswer, Work};
 use onward_core::record::LaneSettings;
-use onward_core::{AfterFailure, Claimed, Fence, Renewed, Submitted};
-use onward_engine::{Counts, LaneListing, Reported, Told};
+use onward_core::{Claimed, Fence, Payload, Renewed, Reported, Submitted};
+use onward_engine::{Counts, LaneListing, Told};
 use onward_store::Count;
-
-/// The answer to one of many.
-pub(super) fn item<T, U>(answer: ItemAnswer<T>, read: impl FnOnce(T) -> U) -> Result<U> {
-    match answer {
-        ItemAnswer::Ok(done) => Ok(read(done)),
-        ItemAnswer::Problem(problem) => Err(Error::Server(Box::new(problem))),
-    }
-}
 
 pub(super) fn submitted(answer: &SubmitAnswer) -> Submitted {
     Submitted { id: answer.id, created: answer.created }
@@ -31,13 +20,13 @@ pub(super) fn claimed(work: Work) -> Result<Claimed> {
         namespace: work.namespace,
         lane: work.lane,
         kind: work.kind,
-        input: read_payload(work.input, work.input_bytes, "input")?,
+        input: Payload::of_fields(work.input.as_ref(), work.input_bytes.as_ref())?,
         tags: work.tags,
         attempt_kind: work.attempt_kind,
         resumed: work.resumed,
         retries: work.retries,
         times_out_at: work.times_out_at,
-        deadline: work.deadline,
+        deadline: work.expires_at,
         created_at: work.created_at,
         trace: work.trace,
     })
@@ -47,18 +36,8 @@ pub(super) fn renewed(leased: Leased) -> Renewed {
     Renewed { expires_at: leased.expires_at, stop: leased.stop }
 }
 
-pub(super) fn reported(end: EndKind, answer: ReportAnswer) -> Result<Reported> {
-    let without_time = || Error::Unintelligible { why: "a report was answered without a time".to_owned() };
-    Ok(match (end, answer) {
-        (EndKind::Complete, _) => Reported::Completed,
-        (EndKind::Cancel, _) => Reported::Cancelled,
-        (EndKind::Unclaim, _) => Reported::GivenBack,
-        (EndKind::Fail, ReportAnswer { ended: true, .. }) => Reported::Failed(AfterFailure::Finished),
-        (EndKind::Fail, ReportAnswer { again_at, .. }) => {
-            Reported::Failed(AfterFailure::RetryAt(again_at.ok_or_else(without_time)?))
-        }
-        (EndKind::Delay, ReportAnswer { again_at, .. }) => Reported::Delayed(again_at.ok_or_else(without_time)?),
-    })
+pub(super) fn reported(answer: ReportAnswer) -> Reported {
+    Reported { again_at: answer.again_at, ended: answer.ended }
 }
 
 pub(super) fn counts(answer: CountsAnswer) -> Counts {

@@ -5,17 +5,17 @@ use super::gather::{Gather, Shareable};
 use super::undelivered::UndeliveredWork;
 use super::{decode, encode};
 use crate::call::Reports;
-use crate::wire::{ClaimRequest, EndKind, ReportBatch, ReportBatchAnswer, ReportItem};
+use crate::wire::{ClaimRequest, ReportBatch, ReportBatchAnswer, ReportItem};
 use crate::{Error, Result};
-use onward_core::{Namespace, Span};
-use onward_engine::{LeaseReport, Reported, Wants};
+use onward_core::{End, Namespace, Report, Reported, Span};
+use onward_engine::Wants;
 use std::sync::Arc;
 
 /// The end of a lease, and what its worker wants next.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) namespace: Namespace,
-    pub(super) report: LeaseReport,
+    pub(super) report: Report,
     pub(super) claim: Option<Wants>,
 }
 
@@ -40,7 +40,7 @@ impl Shareable for Ended {
 
     fn bytes(&self) -> usize {
         match &self.report.end {
-            onward_engine::End::Complete(result) => result.as_bytes().len(),
+            End::Complete(complete) => complete.result.as_bytes().len(),
             _ => 0,
         }
     }
@@ -77,11 +77,10 @@ async fn together(exchange: Arc<Exchange>, ended: Vec<Ended>) -> Result<Vec<Resu
 pub(super) async fn send(
     exchange: &Exchange,
     namespace: &Namespace,
-    reports: Vec<LeaseReport>,
+    reports: Vec<Report>,
     claim: Option<Wants>,
 ) -> Result<Reports> {
-    let items: Vec<ReportItem> = reports.into_iter().map(encode::report).collect();
-    let ends: Vec<EndKind> = items.iter().map(|item| item.end).collect();
+    let items: Vec<ReportItem> = reports.into_iter().map(ReportItem::of).collect();
     let claim = claim.map(|wants| encode::claim(wants, Span(0)));
     let (asked, mut batch) = (claim.is_some(), ReportBatch { reports: items, claim });
     let mut answer = post(exchange, namespace, &batch).await;
@@ -90,8 +89,7 @@ pub(super) async fn send(
         answer = post(exchange, namespace, &batch).await;
     }
     let ReportBatchAnswer { results, executions, claim_problem } = answer?;
-    let reported = results.into_iter().zip(ends);
-    let reported = reported.map(|(answer, end)| decode::item(answer, |done| decode::reported(end, done)).flatten());
+    let reported = results.into_iter().map(|answer| answer.into_result().map(decode::reported));
     let claimed = match claim_problem {
         Some(problem) => Err(Error::Server(Box::new(problem))),
         None => executions.into_iter().map(decode::claimed).collect(),

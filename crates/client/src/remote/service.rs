@@ -5,24 +5,22 @@ use super::exchange::{Exchange, Reply, Request};
 use super::gather::Gather;
 use super::minimum_wait::MinimumWait;
 use super::reports::{self, Ended, Told};
-use super::submits::{self, Piece};
+use super::submits;
 use super::{decode, encode};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::calls::Calls;
 use crate::wire::{
-    Acted, AttemptList, CancelRequest, EventPage, FoundPage, HistoryPage, IssuedKey, KeyInfo, KeyList, LaneInfo,
-    LaneList, LanePatch, LeaseToken, Leased, Length, PriorityRequest, ProgressRequest, ReasonRequest, RenewAnswer,
-    RenewRequest, RescheduleRequest, TagsRequest,
+    ActBody, Acted, AttemptList, EventPage, FoundPage, HistoryPage, IssuedKey, KeyInfo, KeyList, LaneInfo, LaneList,
+    LanePatch, LeaseToken, Leased, ProgressRequest, RenewAnswer, RenewRequest,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use onward_core::record::Did;
 use onward_core::{
-    Act, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange, Namespace, Payload,
-    Rejection, Span, Submitted, limits,
+    Act, ActOutcome, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
+    Namespace, NewExecution, Payload, Rejection, Report, Span, Submitted, limits,
 };
-use onward_engine::{LaneListing, LeaseReport, NewExecution, Wants, chosen_id};
+use onward_engine::{LaneListing, Wants, chosen_id};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tower::service_fn;
@@ -37,7 +35,7 @@ const OPERATED: usize = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     exchange: Arc<Exchange>,
-    submits: Gather<Piece>,
+    submits: Gather<NewExecution>,
     reports: Gather<Ended>,
     claims: Claims,
 }
@@ -59,12 +57,12 @@ impl Remote {
         }))
     }
 
-    async fn answer(&self, Call { namespace, ask }: Call) -> Result<Answer> {
+    async fn answer(&self, Call { namespace, ask, .. }: Call) -> Result<Answer> {
         let of = &namespace;
         Ok(match ask {
             Ask::Submit(new) => {
-                let work = encode::work(*new, self.uuid(self.submits.turn()));
-                self.submits.call(Piece { namespace, work }).await?.into()
+                let uuid = new.uuid.or_else(|| Some(self.uuid(self.submits.turn())));
+                self.submits.call(NewExecution { namespace, uuid, ..*new }).await?.into()
             }
             Ask::SubmitMany(many) => self.submit_many(of, many).await?.into(),
             Ask::Claim { wants, wait } => self.claims.call(namespace, wants, wait).await?.into(),
@@ -87,7 +85,7 @@ impl Remote {
             Ask::RevokeKey(id) => {
                 self.exchange.ask::<KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
             }
-            Ask::SetLane { lane, change } => self.set_lane(of, &lane, change).await?.into(),
+            Ask::SetLane { command, lane, change } => self.set_lane(of, command, &lane, change).await?.into(),
             other => self.read(of, other).await?,
         })
     }
@@ -146,13 +144,15 @@ impl Remote {
         let turn = self.submits.next_turn();
         let (mut answers, mut some, mut bytes) = (Vec::with_capacity(many.len()), Vec::new(), 0);
         for new in many {
-            let size = new.input.as_bytes().len();
+            let size = new.input_bytes();
             if bytes + size > BYTES_MAX && !some.is_empty() {
                 answers.extend(submits::send_all(&self.exchange, of, std::mem::take(&mut some)).await?);
                 bytes = 0;
             }
             bytes += size;
-            some.push(encode::work(new, self.uuid(turn + some.len() / limits::BATCH_COMMANDS_MAX)));
+            let fresh = || Some(self.uuid(turn + some.len() / limits::BATCH_COMMANDS_MAX));
+            let uuid = new.uuid.or_else(fresh);
+            some.push(NewExecution { uuid, ..new });
         }
         if !some.is_empty() {
             answers.extend(submits::send_all(&self.exchange, of, some).await?);
@@ -161,13 +161,13 @@ impl Remote {
     }
 
     async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<onward_core::Renewed>>> {
-        let body = RenewRequest { leases: leases.into_iter().map(LeaseToken).collect(), lease: Some(Length(ttl)) };
+        let body = RenewRequest { leases: leases.into_iter().map(LeaseToken).collect(), lease: Some(ttl) };
         let answer: RenewAnswer = self.exchange.ask(Request::post(of, "/v1/work/renew", &body)?).await?;
-        Ok(answer.results.into_iter().map(|answer| decode::item(answer, decode::renewed)).collect())
+        Ok(answer.results.into_iter().map(|answer| answer.into_result().map(decode::renewed)).collect())
     }
 
     /// Each goes its own way, beside those of others; the first one takes the claim along.
-    async fn report(&self, of: Namespace, reports: Vec<LeaseReport>, mut claim: Option<Wants>) -> Result<Reports> {
+    async fn report(&self, of: Namespace, reports: Vec<Report>, mut claim: Option<Wants>) -> Result<Reports> {
         if reports.is_empty() {
             return reports::send(&self.exchange, &of, reports, claim).await;
         }
@@ -227,31 +227,16 @@ impl Remote {
         }
     }
 
-    async fn operate(&self, of: &Namespace, command: CommandId, id: ExecutionId, act: Act) -> Result<Did> {
-        let path = |verb: &str| format!("/v1/executions/{id}/{verb}");
+    async fn operate(&self, of: &Namespace, command: CommandId, id: ExecutionId, act: Act) -> Result<ActOutcome> {
         let request = match act {
-            Act::Cancel { reason, grace } => {
-                Request::post(of, path("cancel"), &CancelRequest { reason, grace: grace.map(Length) })?
-            }
-            Act::Reschedule { when } => {
-                let (delay, run_at) = encode::split(Some(when));
-                Request::post(of, path("reschedule"), &RescheduleRequest { delay, run_at })?
-            }
-            Act::Prioritise { priority } => Request::post(of, path("priority"), &PriorityRequest { priority })?,
-            Act::Tag { set, remove } => Request::post(of, path("tags"), &TagsRequest { set, remove })?,
-            Act::Revoke { lease: None, reason } => Request::post(of, path("revoke"), &ReasonRequest { reason })?,
-            Act::Replay { reason, deadline: None } => Request::post(of, path("replay"), &ReasonRequest { reason })?,
-            Act::Purge => Request::delete(of, format!("/v1/executions/{id}")),
-            Act::Revoke { .. } | Act::Replay { .. } => {
-                let why = "a server takes neither a lease to revoke nor a new deadline".to_owned();
-                return Err(Rejection::InvalidArgument { field: "act", why }.into());
-            }
+            Act::Purge(_) => Request::delete(of, format!("/v1/executions/{id}")),
+            act => Request::post(of, format!("/v1/executions/{id}/{}", act.name()), &ActBody(&act))?,
         };
         let acted: Acted = self.exchange.ask(request.named(command)).await?;
-        Ok(acted.did)
+        Ok(acted.outcome)
     }
 
-    async fn operate_many(&self, of: &Namespace, ids: Vec<ExecutionId>, act: &Act) -> Vec<Result<Did>> {
+    async fn operate_many(&self, of: &Namespace, ids: Vec<ExecutionId>, act: &Act) -> Vec<Result<ActOutcome>> {
         let each = ids.into_iter().map(|id| {
             let command = CommandId(self.exchange.chance.id());
             self.operate(of, command, id, act.clone())
@@ -259,11 +244,15 @@ impl Remote {
         stream::iter(each).buffered(OPERATED).collect().await
     }
 
-    async fn set_lane(&self, of: &Namespace, lane: &Lane, change: LaneChange) -> Result<LaneListing> {
-        let body = LanePatch { state: change.state, defaults: change.defaults.map(encode::policy) };
-        // A repeat must not undo what somebody else has decided meanwhile.
-        let request = Request::patch(of, format!("/v1/lanes/{lane}"), &body)?;
-        let info: LaneInfo = self.exchange.ask(request.named(CommandId(self.exchange.chance.id()))).await?;
+    async fn set_lane(
+        &self,
+        of: &Namespace,
+        command: CommandId,
+        lane: &Lane,
+        change: LaneChange,
+    ) -> Result<LaneListing> {
+        let request = Request::patch(of, format!("/v1/lanes/{lane}"), &LanePatch::from(change))?;
+        let info: LaneInfo = self.exchange.ask(request.named(command)).await?;
         Ok(decode::lane(info))
     }
 }

@@ -4,18 +4,11 @@ use super::decode;
 use super::exchange::{Exchange, Request};
 use super::gather::{Gather, Shareable};
 use crate::Result;
-use crate::wire::{NewWork, SubmitBatch, SubmitBatchAnswer};
-use onward_core::{Namespace, Submitted};
+use crate::wire::{SubmitBatch, SubmitBatchAnswer};
+use onward_core::{Namespace, NewExecution, Submitted};
 use std::sync::Arc;
 
-/// Work to submit.
-#[derive(Debug, Clone)]
-pub(super) struct Piece {
-    pub(super) namespace: Namespace,
-    pub(super) work: NewWork,
-}
-
-impl Shareable for Piece {
+impl Shareable for NewExecution {
     type Answer = Submitted;
 
     fn goes_with(&self, other: &Self) -> bool {
@@ -23,17 +16,15 @@ impl Shareable for Piece {
     }
 
     fn bytes(&self) -> usize {
-        let json = self.work.input.as_ref().map_or(0, |json| json.as_str().len());
-        json + self.work.input_bytes.as_ref().map_or(0, |blob| blob.base64.len())
+        self.input_bytes()
     }
 }
 
-pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
-    Gather::new(move |pieces: Vec<Piece>| {
+pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<NewExecution> {
+    Gather::new(move |executions: Vec<NewExecution>| {
         let exchange = exchange.clone();
         Box::pin(async move {
-            let namespace = pieces.first().map(|piece| piece.namespace.clone());
-            let executions = pieces.into_iter().map(|piece| piece.work).collect();
+            let namespace = executions.first().map(|new| new.namespace.clone());
             send(&exchange, &namespace.unwrap_or_default(), &SubmitBatch { executions }).await
         })
     })
@@ -43,7 +34,7 @@ pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Piece> {
 async fn send(exchange: &Exchange, namespace: &Namespace, batch: &SubmitBatch) -> Result<Vec<Result<Submitted>>> {
     let request = Request::post(namespace, "/v1/executions/batch", batch)?;
     let answer: SubmitBatchAnswer = exchange.ask(request).await?;
-    Ok(answer.results.into_iter().map(|answer| decode::item(answer, |done| decode::submitted(&done))).collect())
+    Ok(answer.results.into_iter().map(|answer| answer.into_result().map(|done| decode::submitted(&done))).collect())
 }
 
 /// Submits many in as few requests as the server lets them fit: what is too large for one goes out in halves, and one that
@@ -51,7 +42,7 @@ async fn send(exchange: &Exchange, namespace: &Namespace, batch: &SubmitBatch) -
 pub(super) async fn send_all(
     exchange: &Exchange,
     namespace: &Namespace,
-    executions: Vec<NewWork>,
+    executions: Vec<NewExecution>,
 ) -> Result<Vec<Result<Submitted>>> {
     let (mut answers, mut parts) = (Vec::with_capacity(executions.len()), vec![SubmitBatch { executions }]);
     while let Some(mut part) = parts.pop() {

@@ -2,8 +2,7 @@
 
 use super::exchange::Exchange;
 use super::reports;
-use onward_core::{Claimed, CommandId, Namespace};
-use onward_engine::{End, LeaseReport};
+use onward_core::{Claimed, CommandId, Namespace, Report, end};
 use std::sync::Arc;
 
 /// Work that was claimed and not accepted yet. Dropped before [`UndeliveredWork::accept`], it is given back.
@@ -38,7 +37,7 @@ impl Drop for UndeliveredWork {
             let _under_way = under_way;
             let report = |claimed: Claimed| {
                 let command = CommandId(exchange.chance.id());
-                LeaseReport { command, fence: claimed.fence, end: End::GiveBack }
+                Report { command, fence: claimed.fence, end: end::Unclaim.into() }
             };
             let reports = claimed.into_iter().map(report).collect();
             if let Err(error) = reports::send(&exchange, &namespace, reports, None).await {

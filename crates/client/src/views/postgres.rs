@@ -35,8 +35,8 @@ const EXECUTIONS: &str = concat!(
   coalesce(body #>> '{state,active,lease,worker}', body #>> '{last,worker}') AS worker, ",
     time!("state,active,lease,expires_at"),
     " AS lease_expires_at,
-  coalesce(body #>> '{state,finished,failure,category}', body #>> '{last,end,failed,failure,category}') AS failure,
-  coalesce(body #>> '{state,finished,failure,message}', body #>> '{last,end,failed,failure,message}') AS message,
+  coalesce(body #>> '{state,finished,failure,category}', body #>> '{last,end,failure,category}') AS failure,
+  coalesce(body #>> '{state,finished,failure,message}', body #>> '{last,end,failure,message}') AS message,
   body ->> 'idempotency_key' AS idempotency_key, body -> 'tags' AS tags,
   body #> '{input,json}' AS input, body #> '{result,json}' AS result
 FROM (SELECT key, body_json(body) AS body FROM records WHERE key >= 'x-' AND key < 'x.' AND strpos(key, '/') = 0) AS found
@@ -44,18 +44,14 @@ WHERE body #> '{state,finished,purging}' IS NULL"
 );
 
 const ATTEMPTS: &str = concat!(
-    "SELECT execution, (body ->> 'index')::bigint + 1 AS attempt, body ->> 'kind' AS kind,
-  CASE
-    WHEN jsonb_typeof(body -> 'end') = 'string' THEN body ->> 'end'
-    WHEN body #> '{end,failed}' IS NOT NULL THEN 'failed'
-    WHEN body #> '{end,revoked}' IS NOT NULL THEN 'revoked'
-  END AS end, ",
+    "SELECT execution, (body ->> 'number')::bigint AS attempt, body ->> 'kind' AS kind,
+  body #>> '{end,type}' AS end, ",
     time!("started_at"),
     " AS started_at, ",
     time!("ended_at"),
     " AS ended_at, body ->> 'worker' AS worker,
-  body #>> '{end,failed,failure,category}' AS failure,
-  body #>> '{end,failed,failure,message}' AS message
+  body #>> '{end,failure,category}' AS failure,
+  body #>> '{end,failure,message}' AS message
 FROM (
   SELECT split_part(key, '/', 1) AS execution, body_json(body) AS body FROM records
   WHERE key >= 'x-' AND key < 'x.' AND key LIKE '%/a/%'
@@ -78,10 +74,8 @@ const EVENTS: &str = concat!(
     "SELECT partition, position, number, ",
     time!("at"),
     " AS at, body ->> 'namespace' AS namespace, body ->> 'lane' AS lane, body ->> 'execution' AS execution,
-  CASE WHEN jsonb_typeof(body -> 'what') = 'object'
-    THEN (SELECT jsonb_object_keys(body -> 'what') LIMIT 1) ELSE body ->> 'what' END AS what,
-  CASE WHEN jsonb_typeof(body -> 'what') = 'object'
-    THEN (SELECT value FROM jsonb_each(body -> 'what') LIMIT 1) END AS detail
+  body ->> 'type' AS what,
+  nullif(body - '{v,at,namespace,lane,execution,by,type}'::text[], '{}'::jsonb) AS detail
 FROM (SELECT partition, position, one.number, one.body FROM (SELECT partition, position, body_json(body) AS body FROM feed) AS told,
   jsonb_array_elements(CASE jsonb_typeof(told.body) WHEN 'array' THEN told.body
     ELSE jsonb_build_array(told.body) END) WITH ORDINALITY AS one(body, number)) AS found"

@@ -36,8 +36,8 @@ const EXECUTIONS: &str = concat!(
   coalesce(json_extract(body, '$.state.active.lease.worker'), json_extract(body, '$.last.worker')) AS worker, ",
     time!("$.state.active.lease.expires_at"),
     " AS lease_expires_at,
-  coalesce(json_extract(body, '$.state.finished.failure.category'), json_extract(body, '$.last.end.failed.failure.category')) AS failure,
-  coalesce(json_extract(body, '$.state.finished.failure.message'), json_extract(body, '$.last.end.failed.failure.message')) AS message,
+  coalesce(json_extract(body, '$.state.finished.failure.category'), json_extract(body, '$.last.end.failure.category')) AS failure,
+  coalesce(json_extract(body, '$.state.finished.failure.message'), json_extract(body, '$.last.end.failure.message')) AS message,
   json_extract(body, '$.idempotency_key') AS idempotency_key, json_extract(body, '$.tags') AS tags,
   json_extract(body, '$.input.json') AS input, json_extract(body, '$.result.json') AS result
 FROM records WHERE key >= 'x-' AND key < 'x.' AND instr(key, '/') = 0
@@ -45,18 +45,14 @@ FROM records WHERE key >= 'x-' AND key < 'x.' AND instr(key, '/') = 0
 );
 
 const ATTEMPTS: &str = concat!(
-    "SELECT execution, json_extract(body, '$.index') + 1 AS attempt, json_extract(body, '$.kind') AS kind,
-  CASE
-    WHEN json_type(body, '$.end.failed') IS NOT NULL THEN 'failed'
-    WHEN json_type(body, '$.end.revoked') IS NOT NULL THEN 'revoked'
-    ELSE json_extract(body, '$.end')
-  END AS end, ",
+    "SELECT execution, json_extract(body, '$.number') AS attempt, json_extract(body, '$.kind') AS kind,
+  json_extract(body, '$.end.type') AS end, ",
     time!("$.started_at"),
     " AS started_at, ",
     time!("$.ended_at"),
     " AS ended_at, json_extract(body, '$.worker') AS worker,
-  json_extract(body, '$.end.failed.failure.category') AS failure,
-  json_extract(body, '$.end.failed.failure.message') AS message
+  json_extract(body, '$.end.failure.category') AS failure,
+  json_extract(body, '$.end.failure.message') AS message
 FROM (
   SELECT substr(key, 1, instr(key, '/') - 1) AS execution, body FROM records
   WHERE key >= 'x-' AND key < 'x.' AND key LIKE '%/a/%'
@@ -79,10 +75,8 @@ const EVENTS: &str = concat!(
     time!("$.at"),
     " AS at, json_extract(body, '$.namespace') AS namespace, json_extract(body, '$.lane') AS lane,
   json_extract(body, '$.execution') AS execution,
-  coalesce((SELECT key FROM json_each(body, '$.what') WHERE json_type(found.body, '$.what') = 'object' LIMIT 1),
-    json_extract(body, '$.what')) AS what,
-  CASE WHEN json_type(body, '$.what') = 'object'
-    THEN (SELECT value FROM json_each(body, '$.what') LIMIT 1) END AS detail
+  json_extract(body, '$.type') AS what,
+  nullif(json_remove(body, '$.v', '$.at', '$.namespace', '$.lane', '$.execution', '$.by', '$.type'), '{}') AS detail
 FROM (SELECT position, key + 1 AS number, value AS body FROM feed,
   json_each(CASE json_type(body) WHEN 'array' THEN body ELSE json_array(json(body)) END)) AS found"
 );

@@ -1,9 +1,8 @@
 //! Keys over HTTP.
 
-use super::Length;
 use crate::keys::{Secret, hash};
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, ApiKeyId, Millis, Namespace, When};
+use onward_core::{Actor, ApiKeyId, Millis, Namespace, Span, When};
 use onward_engine::NewKey;
 use onward_engine::clock::Chance;
 use serde::{Deserialize, Serialize};
@@ -20,12 +19,12 @@ pub struct NewKeyRequest {
     #[cfg_attr(feature = "openapi", schema(min_items = 1, value_type = Vec<Role>))]
     pub roles: BTreeSet<Role>,
     /// Where; everywhere when empty.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 64, value_type = Vec<Namespace>))]
     pub namespaces: BTreeSet<Namespace>,
     /// For how long it is good; without an end when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_after: Option<Length>,
+    pub expires_after: Option<Span>,
 }
 
 /// What is kept of a key.
@@ -83,7 +82,7 @@ impl NewKeyRequest {
     pub fn draw(self, chance: &Chance) -> (Secret, NewKey) {
         let secret = Secret::draw(chance);
         let Self { name, roles, namespaces, expires_after } = self;
-        let expires = expires_after.map(|length| When::After(length.0));
+        let expires = expires_after.map(When::After);
         let new = NewKey { name, hash: hash(&secret), roles, namespaces, expires };
         (secret, new)
     }

@@ -1,7 +1,7 @@
 //! One thing done over HTTP with every execution that passes a filter.
 
-use super::{FilterFields, Length, Problem};
-use onward_core::{Act, ExecutionId, Reason, When};
+use super::{FilterFields, Problem};
+use onward_core::{Act, ExecutionId};
 use serde::{Deserialize, Serialize};
 
 /// Does one thing with executions that pass a filter, one page at a time.
@@ -12,15 +12,10 @@ pub struct BulkRequest {
     /// With which executions.
     pub filter: FilterFields,
     /// What.
-    pub action: BulkAction,
-    /// Why, for cancel, replay and revoke.
-    #[serde(default)]
-    pub reason: Reason,
-    /// How long a running attempt gets to stop by itself, for cancel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grace: Option<Length>,
+    #[serde(deserialize_with = "super::object")]
+    pub act: Act,
     /// Only says with which executions it would be done.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "onward_core::or_default")]
     pub dry_run: bool,
     /// Where to go on; from an earlier answer's `next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,23 +24,6 @@ pub struct BulkRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
-}
-
-/// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum BulkAction {
-    /// End them.
-    Cancel,
-    /// Make waiting and delayed ones ready now.
-    RunNow,
-    /// Take running ones away from their workers.
-    Revoke,
-    /// Run ended ones again.
-    Replay,
-    /// Remove ended ones.
-    Purge,
 }
 
 /// What came of one page.
@@ -73,19 +51,4 @@ pub struct BulkRefusal {
     pub id: ExecutionId,
     /// Why not.
     pub problem: Problem,
-}
-
-impl BulkRequest {
-    /// What the engine is told.
-    #[must_use]
-    pub fn act(&self) -> Act {
-        let reason = self.reason.clone();
-        match self.action {
-            BulkAction::Cancel => Act::Cancel { reason, grace: self.grace.map(|length| length.0) },
-            BulkAction::RunNow => Act::Reschedule { when: When::Now },
-            BulkAction::Revoke => Act::Revoke { lease: None, reason },
-            BulkAction::Replay => Act::Replay { reason, deadline: None },
-            BulkAction::Purge => Act::Purge,
-        }
-    }
 }

@@ -1,10 +1,9 @@
 //! Events over HTTP.
 
-use super::Length;
-use super::payload::invalid;
+use super::invalid;
 use crate::Result;
-use onward_core::{Event, ExecutionId, Lane, What};
-use onward_engine::EventFilter;
+use onward_core::{Event, ExecutionId, Lane, Span, What};
+use onward_engine::{EventFilter, Told};
 use serde::{Deserialize, Serialize};
 
 /// Which events are wanted, and from where on.
@@ -31,7 +30,7 @@ pub struct EventQuery {
     pub cursor: Option<String>,
     /// How long a page without events waits for the first, at most a minute; a stream has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Length>,
+    pub wait: Option<Span>,
     /// The most events of a page, 100 when absent; a stream has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
@@ -88,5 +87,14 @@ impl EventQuery {
             endings: self.endings.unwrap_or_default(),
             ..EventFilter::default()
         })
+    }
+}
+
+impl From<Told> for EventRow {
+    fn from(told: Told) -> Self {
+        match told {
+            Told::Event { event, cursor } => Self { event: Some(event), cursor: Some(cursor), gap: false },
+            Told::Gap => Self { event: None, cursor: None, gap: true },
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Lanes over HTTP.
 
-use super::PolicyFields;
 use onward_core::record::{LaneSettings, LaneState};
 use onward_core::{Lane, LaneChange, Millis, Policy};
 use onward_engine::LaneListing;
@@ -44,7 +43,7 @@ pub struct LanePatch {
     pub state: Option<LaneState>,
     /// What holds for submissions that do not say otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub defaults: Option<PolicyFields>,
+    pub defaults: Option<Policy>,
 }
 
 impl From<LaneListing> for LaneInfo {
@@ -56,6 +55,12 @@ impl From<LaneListing> for LaneInfo {
 
 impl From<LanePatch> for LaneChange {
     fn from(patch: LanePatch) -> Self {
-        Self { state: patch.state, defaults: patch.defaults.map(Policy::from) }
+        Self { state: patch.state, defaults: patch.defaults }
+    }
+}
+
+impl From<LaneChange> for LanePatch {
+    fn from(change: LaneChange) -> Self {
+        Self { state: change.state, defaults: change.defaults }
     }
 }

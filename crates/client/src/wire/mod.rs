@@ -5,7 +5,8 @@
 //! field is refused. What a server says may gain fields.
 
 use onward_core::limits;
-use serde::de::{self, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,33 +15,64 @@ mod access;
 mod bulk;
 mod events;
 mod lanes;
-mod payload;
 mod problem;
 mod search;
 mod steer;
 mod submit;
-mod times;
 mod work;
 
 pub use access::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
-pub use bulk::{BulkAction, BulkAnswer, BulkRefusal, BulkRequest};
+pub use bulk::{BulkAnswer, BulkRefusal, BulkRequest};
 pub use events::{EventPage, EventQuery, EventRow};
 pub use lanes::{LaneInfo, LaneList, LanePatch};
-pub use payload::Blob;
-#[cfg(feature = "remote")]
-pub(crate) use payload::{read as read_payload, write as write_payload};
 pub use problem::Problem;
 pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery};
-pub use steer::{
-    Acted, AttemptList, CancelRequest, HistoryPage, PriorityRequest, ReasonRequest, RescheduleRequest, TagsRequest,
-};
-pub use submit::{ItemAnswer, NewWork, PolicyFields, RetryFields, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
-pub use times::{Length, Time};
+#[cfg(feature = "remote")]
+pub(crate) use steer::ActBody;
+pub use steer::{Acted, AttemptList, HistoryPage};
+pub use submit::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
 pub use work::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, Leased, ProgressBatch,
     ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer, ReportItem,
     ReturnRequest, Work, WorkerCancelRequest,
 };
+
+/// The refusal of an argument.
+pub(crate) fn invalid(field: &'static str, why: &str) -> crate::Error {
+    onward_core::Rejection::InvalidArgument { field, why: why.to_owned() }.into()
+}
+
+/// Reads an object that names its kind; derived code would also take a list that begins with the name.
+pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Object<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(access))
+        }
+    }
+
+    deserializer.deserialize_map(Object(PhantomData))
+}
+
+/// Reads such a list where `null` means the same as its absence.
+pub(crate) fn few_or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Few<T>(Vec<T>);
+
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            few(deserializer).map(Self)
+        }
+    }
+
+    Option::<Few<T>>::deserialize(deserializer).map(|found| found.map(|Few(list)| list).unwrap_or_default())
+}
 
 /// Reads a list of at most so many as one call may hold; whatever is beyond is not even kept.
 pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {

@@ -1,7 +1,7 @@
 //! A refusal or a failure as callers over HTTP get it.
 
 use crate::Error;
-use onward_core::{Rejection, Span};
+use onward_core::{PayloadError, Rejection, Span};
 use serde::{Deserialize, Serialize};
 
 /// What went wrong, as `application/problem+json`.
@@ -62,7 +62,9 @@ impl From<&Error> for Problem {
         let problem = Self::new(status, title, error.code(), error.to_string(), error.hint());
         let field = match error {
             Error::Engine(onward_engine::Error::Refused(
-                Rejection::InvalidArgument { field, .. } | Rejection::TimeInPast { field, .. },
+                Rejection::InvalidArgument { field, .. }
+                | Rejection::Payload { field, .. }
+                | Rejection::TimeInPast { field, .. },
             )) => Some((*field).to_owned()),
             _ => None,
         };
@@ -81,8 +83,8 @@ fn status_of(error: &Error) -> (u16, &'static str) {
         Error::Engine(Engine::Overloaded { .. }) => (429, "Too Many Requests"),
         Error::Engine(Engine::Store { .. } | Engine::Contended | Engine::ShuttingDown) => (503, "Service Unavailable"),
         Error::Engine(Engine::Internal(_)) | Error::Address(_) => (500, "Internal Server Error"),
-        Error::Payload(onward_core::PayloadError::TooLarge { .. }) => (413, "Content Too Large"),
-        Error::Name(_) | Error::Id(_) | Error::Trace(_) | Error::Payload(_) => (400, "Bad Request"),
+        Error::Payload(error) => of_payload(error),
+        Error::Name(_) | Error::Id(_) | Error::Trace(_) => (400, "Bad Request"),
         Error::ExecutionFailed { .. } | Error::ExecutionCancelled { .. } | Error::ExecutionExpired { .. } => {
             (409, "Conflict")
         }
@@ -94,8 +96,16 @@ fn status_of(error: &Error) -> (u16, &'static str) {
     }
 }
 
+fn of_payload(error: &PayloadError) -> (u16, &'static str) {
+    match error {
+        PayloadError::TooLarge { .. } => (413, "Content Too Large"),
+        _ => (400, "Bad Request"),
+    }
+}
+
 fn of_rejection(rejection: &Rejection) -> (u16, &'static str) {
     match rejection {
+        Rejection::Payload { error, .. } => of_payload(error),
         Rejection::InvalidArgument { .. } | Rejection::TimeInPast { .. } => (400, "Bad Request"),
         Rejection::ExecutionNotFound(_) | Rejection::KeyNotFound(_) => (404, "Not Found"),
         Rejection::Purged(_) => (410, "Gone"),

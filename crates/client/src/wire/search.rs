@@ -1,10 +1,9 @@
 //! Finding and counting over HTTP.
 
-use super::Time;
-use super::payload::invalid;
+use super::invalid;
 use crate::{Description, Result};
 use onward_core::record::PublicState;
-use onward_core::{Kind, Lane};
+use onward_core::{Kind, Lane, Millis};
 use onward_engine::{Counts, FindFilter};
 use onward_store::Count;
 use serde::{Deserialize, Serialize};
@@ -32,10 +31,12 @@ pub struct FilterFields {
     pub tag: Option<String>,
     /// Only submitted at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_from: Option<Time>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
+    pub created_from: Option<Millis>,
     /// Only submitted before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_until: Option<Time>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
+    pub created_until: Option<Millis>,
 }
 
 /// The query of a search.
@@ -62,10 +63,12 @@ pub struct SearchQuery {
     pub tag: Option<String>,
     /// Only submitted at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_from: Option<Time>,
+    #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
+    pub created_from: Option<Millis>,
     /// Only submitted before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_until: Option<Time>,
+    #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
+    pub created_until: Option<Millis>,
     /// Where to go on; from an earlier page's `next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -154,8 +157,8 @@ impl FilterFields {
             lane: self.lane,
             kind: self.kind,
             tag,
-            created_from: self.created_from.map(|time| time.0),
-            created_until: self.created_until.map(|time| time.0),
+            created_from: self.created_from,
+            created_until: self.created_until,
         })
     }
 }
@@ -176,5 +179,11 @@ impl From<Counts> for CountsAnswer {
             cancelled: counts.cancelled.into(),
             expired: counts.expired.into(),
         }
+    }
+}
+
+impl From<crate::Found> for FoundPage {
+    fn from(found: crate::Found) -> Self {
+        Self { executions: found.executions, scanned: found.scanned, next: found.next }
     }
 }

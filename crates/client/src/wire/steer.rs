@@ -1,74 +1,28 @@
-//! What operators do over HTTP with one execution, and what they look at.
+//! What comes of operators' acts over HTTP, and what there is to know about one execution.
 
-use super::submit::when;
-use super::{Length, Time};
-use crate::{AttemptDescription, Result};
-use onward_core::record::{Did, Transition};
-use onward_core::{Act, Reason, TagKey, TagValue, When};
+use crate::AttemptDescription;
+use onward_core::ActOutcome;
+use onward_core::record::Transition;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
-/// Ends an execution.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct CancelRequest {
-    /// Why.
-    pub reason: Reason,
-    /// How long a running attempt gets to stop by itself; none when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grace: Option<Length>,
+/// The body of an act's own request, whose path has its name.
+#[cfg(feature = "remote")]
+#[derive(Debug)]
+pub(crate) struct ActBody<'a>(pub(crate) &'a onward_core::Act);
+
+#[cfg(feature = "remote")]
+impl Serialize for ActBody<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_body(serializer)
+    }
 }
 
-/// Why something is done.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct ReasonRequest {
-    /// Why.
-    pub reason: Reason,
-}
-
-/// When an execution shall run; at once when both are absent.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct RescheduleRequest {
-    /// After this long.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Length>,
-    /// At this time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_at: Option<Time>,
-}
-
-/// The place of an execution in its queue.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub struct PriorityRequest {
-    /// Higher runs first.
-    #[cfg_attr(feature = "openapi", schema(maximum = 9000))]
-    pub priority: u16,
-}
-
-/// Labels to add, replace and remove, all of them or none.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct TagsRequest {
-    /// Labels to add or replace.
-    pub set: BTreeMap<TagKey, TagValue>,
-    /// Labels to take away.
-    pub remove: BTreeSet<TagKey>,
-}
-
-/// What came of it.
+/// What came of an act.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Acted {
     /// What came of it.
-    pub did: Did,
+    pub outcome: ActOutcome,
 }
 
 /// The attempts of an execution.
@@ -85,32 +39,4 @@ pub struct AttemptList {
 pub struct HistoryPage {
     /// Oldest first.
     pub transitions: Vec<Transition>,
-}
-
-impl From<CancelRequest> for Act {
-    fn from(request: CancelRequest) -> Self {
-        Self::Cancel { reason: request.reason, grace: request.grace.map(|length| length.0) }
-    }
-}
-
-impl RescheduleRequest {
-    /// What the engine is told.
-    ///
-    /// # Errors
-    /// When both fields are there.
-    pub fn into_act(self) -> Result<Act> {
-        Ok(Act::Reschedule { when: when(self.delay, self.run_at, "run_at")?.unwrap_or(When::Now) })
-    }
-}
-
-impl From<PriorityRequest> for Act {
-    fn from(request: PriorityRequest) -> Self {
-        Self::Prioritise { priority: request.priority }
-    }
-}
-
-impl From<TagsRequest> for Act {
-    fn from(request: TagsRequest) -> Self {
-        Self::Tag { set: request.set, remove: request.remove }
-    }
 }

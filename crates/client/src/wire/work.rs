@@ -1,15 +1,14 @@
 //! What workers say over HTTP: claim, renew, report.
 
-use super::payload::{self, Blob, invalid};
-use super::submit::when;
-use super::{ItemAnswer, Length, Problem, Time};
+use super::{ItemAnswer, Problem, invalid};
 use crate::Result;
 use onward_core::record::{AttemptKind, StopRequest};
 use onward_core::{
-    AfterFailure, Category, Claimed, Class, CommandId, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane, Millis,
-    Namespace, Reason, Renewed, Span, TagKey, TagValue, TraceContext, WorkerName, limits,
+    Blob, Category, Claimed, Class, CommandId, End, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane, Millis,
+    Namespace, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey, TagValue, TraceContext, When,
+    WorkerName, end, limits,
 };
-use onward_engine::{End, LeaseReport, Reported, Wants};
+use onward_engine::Wants;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,11 +87,11 @@ pub struct ClaimRequest {
     /// Who asks, for people to read.
     pub worker: WorkerName,
     /// From which lanes; `default` when absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few_or_none")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub lanes: Vec<Lane>,
     /// What the worker can do; it is given only work that requires no more.
-    #[serde(default, skip_serializing_if = "Class::is_empty")]
+    #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "Class::is_empty")]
     pub capabilities: Class,
     /// The most executions; 1 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,10 +99,10 @@ pub struct ClaimRequest {
     pub max: Option<usize>,
     /// How long each lease lasts without renewal, a second to an hour; 30 s when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Length>,
+    pub lease: Option<Span>,
     /// How long to wait for the first when none is ready; at most a minute, not at all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Length>,
+    pub wait: Option<Span>,
 }
 
 /// Work under leases.
@@ -153,7 +152,7 @@ pub struct Work {
     pub times_out_at: Option<Millis>,
     /// When the execution expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Millis>,
+    pub expires_at: Option<Millis>,
     /// When it was submitted.
     pub created_at: Millis,
     /// The trace from which it was submitted, to go on with.
@@ -172,7 +171,7 @@ pub struct RenewRequest {
     pub leases: Vec<LeaseToken>,
     /// How long they last from now; 30 s when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Length>,
+    pub lease: Option<Span>,
 }
 
 /// The answers to renewals, in their order.
@@ -221,7 +220,7 @@ pub struct FailRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// For people; a longer one than 1 KiB is cut.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "onward_core::or_default")]
     pub message: String,
 }
 
@@ -234,10 +233,11 @@ pub struct DelayRequest {
     pub lease: LeaseToken,
     /// After this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Length>,
+    pub delay: Option<Span>,
     /// At this time; not together with `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_at: Option<Time>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
+    pub run_at: Option<Millis>,
 }
 
 /// Gives a lease back; another worker may take the execution at once.
@@ -257,7 +257,7 @@ pub struct WorkerCancelRequest {
     /// Proof of ownership.
     pub lease: LeaseToken,
     /// Why.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "onward_core::or_default")]
     pub reason: Reason,
 }
 
@@ -310,6 +310,7 @@ pub struct ReportItem {
     /// Proof of ownership.
     pub lease: LeaseToken,
     /// How it ends.
+    #[serde(rename = "type")]
     pub end: EndKind,
     /// Names this report; a repeat carries the same and is answered alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -329,10 +330,11 @@ pub struct ReportItem {
     pub message: Option<String>,
     /// After how long it goes on, for `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Length>,
+    pub delay: Option<Span>,
     /// When it goes on, for `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_at: Option<Time>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
+    pub run_at: Option<Millis>,
 }
 
 /// How a lease ends.
@@ -386,7 +388,7 @@ impl ClaimRequest {
             lanes: if self.lanes.is_empty() { vec![Lane::default()] } else { self.lanes.clone() },
             capabilities: self.capabilities.clone(),
             worker: self.worker.clone(),
-            lease: self.lease.map_or(limits::LEASE_DEFAULT, |length| length.0),
+            lease: self.lease.unwrap_or(limits::LEASE_DEFAULT),
             max: self.max.unwrap_or(1),
         }
     }
@@ -394,13 +396,13 @@ impl ClaimRequest {
     /// How long it waits.
     #[must_use]
     pub fn wait(&self) -> Span {
-        self.wait.map_or(Span(0), |length| length.0)
+        self.wait.unwrap_or_default()
     }
 }
 
 impl From<Claimed> for Work {
     fn from(claimed: Claimed) -> Self {
-        let (input, input_bytes) = payload::write(claimed.input);
+        let (input, input_bytes) = claimed.input.into_fields();
         Self {
             lease: LeaseToken(claimed.fence),
             lease_expires_at: claimed.expires_at,
@@ -411,12 +413,12 @@ impl From<Claimed> for Work {
             input,
             input_bytes,
             tags: claimed.tags,
-            attempt: claimed.fence.attempt.saturating_add(1),
+            attempt: claimed.fence.attempt,
             attempt_kind: claimed.attempt_kind,
             resumed: claimed.resumed,
             retries: claimed.retries,
             times_out_at: claimed.times_out_at,
-            deadline: claimed.deadline,
+            expires_at: claimed.deadline,
             created_at: claimed.created_at,
             trace: claimed.trace,
         }
@@ -431,12 +433,7 @@ impl From<Renewed> for Leased {
 
 impl From<Reported> for ReportAnswer {
     fn from(reported: Reported) -> Self {
-        let (again_at, ended) = match reported {
-            Reported::Completed | Reported::Cancelled | Reported::Failed(AfterFailure::Finished) => (None, true),
-            Reported::Failed(AfterFailure::RetryAt(at)) | Reported::Delayed(at) => (Some(at), false),
-            Reported::GivenBack => (None, false),
-        };
-        Self { again_at, ended }
+        Self { again_at: reported.again_at, ended: reported.ended }
     }
 }
 
@@ -461,20 +458,55 @@ impl ReportItem {
     ///
     /// # Errors
     /// When fields contradict each other or break a limit.
-    pub fn into_report(self, fresh: CommandId) -> Result<LeaseReport> {
+    pub fn into_report(self, fresh: CommandId) -> Result<Report> {
         self.check()?;
         let message = self.message.unwrap_or_default();
-        let end = match self.end {
-            EndKind::Complete => End::Complete(payload::read(self.result, self.result_bytes, "result")?),
-            EndKind::Fail => End::Fail(Failure::new(self.category.unwrap_or_else(Category::transient), &message)),
-            EndKind::Delay => match when(self.delay, self.run_at, "run_at")? {
-                Some(when) => End::Delay(when),
+        let end: End = match self.end {
+            EndKind::Complete => {
+                let result = Payload::of_fields(self.result.as_ref(), self.result_bytes.as_ref());
+                let result = result.map_err(|error| Rejection::Payload { field: "result", error })?;
+                end::Complete { result }.into()
+            }
+            EndKind::Fail => {
+                let category = self.category.unwrap_or_else(Category::transient);
+                end::Fail { failure: Failure::new(category, &message) }.into()
+            }
+            EndKind::Delay => match When::of_fields("run_at", self.delay, self.run_at)? {
+                Some(when) => end::Delay { when }.into(),
                 None => return Err(invalid("delay", "say after how long or at what time it goes on")),
             },
-            EndKind::Cancel => End::Cancel(Reason::new(&message)),
-            EndKind::Unclaim => End::GiveBack,
+            EndKind::Cancel => end::Cancel { reason: Reason::new(&message) }.into(),
+            EndKind::Unclaim => end::Unclaim.into(),
         };
-        Ok(LeaseReport { command: self.command.unwrap_or(fresh), fence: self.lease.0, end })
+        Ok(Report { command: self.command.unwrap_or(fresh), fence: self.lease.0, end })
+    }
+
+    /// The item of a report.
+    #[must_use]
+    pub fn of(report: Report) -> Self {
+        let Report { command, fence, end } = report;
+        let new = |kind| Self { command: Some(command), ..Self::new(LeaseToken(fence), kind) };
+        match end {
+            End::Complete(end::Complete { result }) => {
+                let (result, result_bytes) = result.into_fields();
+                Self { result, result_bytes, ..new(EndKind::Complete) }
+            }
+            End::Fail(end::Fail { failure }) => {
+                let message = Some(failure.message.to_string());
+                Self { category: Some(failure.category), message, ..new(EndKind::Fail) }
+            }
+            End::Delay(end::Delay { when }) => {
+                let (delay, run_at) = match when {
+                    When::Now => (Some(Span(0)), None),
+                    when => when.split(),
+                };
+                Self { delay, run_at, ..new(EndKind::Delay) }
+            }
+            End::Cancel(end::Cancel { reason }) => {
+                Self { message: Some(reason.as_str().to_owned()), ..new(EndKind::Cancel) }
+            }
+            End::Unclaim(end::Unclaim) => new(EndKind::Unclaim),
+        }
     }
 }
 

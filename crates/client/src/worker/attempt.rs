@@ -6,8 +6,7 @@ use super::report;
 use super::running::Stage;
 use crate::call::Ask;
 use crate::{Context, handler};
-use onward_core::{Claimed, Payload, Reason, Renewed, Span, When};
-use onward_engine::{End, LeaseReport};
+use onward_core::{Claimed, End, Payload, Reason, Renewed, Report, Span, When, end};
 use tracing::Instrument;
 
 /// How long work of an unknown kind waits before it is offered again.
@@ -31,7 +30,7 @@ impl Taken {
 pub(crate) async fn run(state: std::sync::Arc<WorkerState>, taken: Taken) {
     let mut next = Some(taken);
     while let Some(taken) = next {
-        let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt + 1);
+        let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt);
         let span = tracing::info_span!("attempt", %execution, kind = %taken.claimed.kind, attempt);
         #[cfg(feature = "otel")]
         crate::otel::go_on(&span, taken.claimed.trace);
@@ -47,7 +46,7 @@ pub(crate) async fn run(state: std::sync::Arc<WorkerState>, taken: Taken) {
 /// Returns work that arrived when the worker had stopped taking any; nothing of it has run.
 async fn give_back(state: &WorkerState, claimed: &Claimed) {
     let execution = claimed.fence.execution;
-    let report = LeaseReport { command: state.command(), fence: claimed.fence, end: End::GiveBack };
+    let report = Report { command: state.command(), fence: claimed.fence, end: end::Unclaim.into() };
     if let Err(error) = report::send(&state.client, report, None).await.0 {
         tracing::warn!(%execution, %error, "unused work could not be given back; its lease will run out");
     }
@@ -64,12 +63,12 @@ pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> 
     }
     match &end {
         End::Complete(_) => tracing::debug!("succeeded"),
-        End::Fail(failure) => {
+        End::Fail(end::Fail { failure }) => {
             tracing::debug!(category = failure.category.as_str(), message = &*failure.message, "failed");
         }
         End::Delay(_) => tracing::debug!("goes on later"),
-        End::Cancel(reason) => tracing::info!(%reason, "cancelled by its handler"),
-        End::GiveBack => tracing::info!("stopped before it ended; another worker takes over"),
+        End::Cancel(end::Cancel { reason }) => tracing::info!(%reason, "cancelled by its handler"),
+        End::Unclaim(_) => tracing::info!("stopped before it ended; another worker takes over"),
     }
     report::end(state, &lease, fence, end).await
 }
@@ -80,8 +79,8 @@ async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) ->
     let ctx = Context::new(state.client.clone(), claimed, lease.signs(), state.watch_stage());
     tokio::select! {
         biased;
-        end = handler::call(handler, ctx, input) => end.map_or_else(End::from, End::Complete),
-        () = state.reaches(Stage::Stopping) => End::GiveBack,
+        end = handler::call(handler, ctx, input) => end.map_or_else(End::from, |result| end::Complete { result }.into()),
+        () = state.reaches(Stage::Stopping) => end::Unclaim.into(),
     }
 }
 
@@ -96,5 +95,5 @@ async fn unknown(state: &WorkerState, claimed: &Claimed) -> End {
     if let Err(error) = said {
         tracing::debug!(%error, "nobody could be told");
     }
-    End::Delay(When::After(UNKNOWN_PAUSE))
+    end::Delay { when: When::After(UNKNOWN_PAUSE) }.into()
 }

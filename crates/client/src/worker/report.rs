@@ -6,8 +6,8 @@ use super::leases::HeldLease;
 use crate::call::{Ask, Reports};
 use crate::failed::Why;
 use crate::{Client, Error, Result};
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Span};
-use onward_engine::{self as engine, End, LeaseReport, Wants};
+use onward_core::{Category, Claimed, CommandId, End, Failure, Fence, Report, Span, end};
+use onward_engine::{self as engine, Wants};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
 const PAUSE_FIRST: Span = Span(50);
@@ -19,15 +19,15 @@ const BROKEN_MAX: u32 = 5;
 impl From<Why> for End {
     fn from(why: Why) -> Self {
         match why {
-            Why::Failed(failure) => Self::Fail(failure),
-            Why::Later(when) => Self::Delay(when),
-            Why::Cancelled(reason) => Self::Cancel(reason),
+            Why::Failed(failure) => end::Fail { failure }.into(),
+            Why::Later(when) => end::Delay { when }.into(),
+            Why::Cancelled(reason) => end::Cancel { reason }.into(),
         }
     }
 }
 
 /// Sends a report, and asks for work in the same breath if there is room for it.
-pub(crate) async fn send(client: &Client, report: LeaseReport, claim: Option<Wants>) -> (Result<()>, Vec<Claimed>) {
+pub(crate) async fn send(client: &Client, report: Report, claim: Option<Wants>) -> (Result<()>, Vec<Claimed>) {
     let sent: Result<Reports> = client.ask(Ask::Report { reports: vec![report], claim }).await;
     match sent {
         Ok(Reports { mut reported, claimed }) => {
@@ -45,7 +45,7 @@ pub(crate) async fn end(state: &WorkerState, lease: &HeldLease, fence: Fence, en
     let command = state.command();
     let refills = matches!(end, End::Complete(_)) && state.refills();
     let claim = refills.then(|| state.wants(1));
-    let report = LeaseReport { command, fence, end: end.clone() };
+    let report = Report { command, fence, end: end.clone() };
     let (reported, mut claimed) = send(&state.client, report, claim).await;
     // Its lease is renewed from now on, however long the report before it takes.
     let next = claimed.pop().map(|claimed| Taken::new(state, claimed));
@@ -71,7 +71,8 @@ async fn insist(
         let may_pass = error.is_temporary() || (1..=BROKEN_MAX).contains(&broken);
         if error.is_argument() && matches!(end, End::Complete(_) | End::Delay(_)) {
             // What the handler returned is refused, and so it would be after another attempt.
-            end = End::Fail(Failure::new(Category::permanent(), &format!("the answer is refused: {error}")));
+            let failure = Failure::new(Category::permanent(), &format!("the answer is refused: {error}"));
+            end = end::Fail { failure }.into();
             command = state.command();
         } else if error.is_refused() {
             return tracing::info!(%execution, %error, "the attempt is over; its end is not reported");
@@ -82,7 +83,7 @@ async fn insist(
             state.client.clock().sleep(state.client.chance().jittered(pause)).await;
             pause = Span(pause.0 * 2).min(PAUSE_MAX);
         }
-        let report = LeaseReport { command, fence, end: end.clone() };
+        let report = Report { command, fence, end: end.clone() };
         match send(&state.client, report, None).await.0 {
             Ok(()) => return,
             Err(again) => error = again,

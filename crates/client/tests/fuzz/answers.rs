@@ -11,7 +11,7 @@ const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
 
 /// A sample with an id in the place of `ID`.
 fn with_id(sample: &str) -> String {
-    sample.replace("ID", ID).replace("LEASE", &format!("{ID}.0000000000000000000000000000002a.3.0"))
+    sample.replace("ID", ID).replace("LEASE", &format!("{ID}.0000000000000000000000000000002a.3.1"))
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn fuzz_answers_to_those_who_look() {
         r#"{{"total":{count},"waiting":{count},"completed":{count},"failed":{count},"cancelled":{count},"expired":{count}}}"#
     );
     let samples = [
-        r#"{"events":[{"event":{"v":1,"at":5,"namespace":"n","lane":"l","execution":"ID","what":"ready"},"cursor":"7"},
+        r#"{"events":[{"event":{"v":1,"at":5,"namespace":"n","lane":"l","execution":"ID","type":"ready"},"cursor":"7"},
             {"gap":true}],"cursor":"7"}"#,
         r#"{"executions":[],"scanned":0,"next":"7.ID"}"#,
         r#"{"lanes":[{"lane":"l","state":"open","ready":5,"ready_capped":false}]}"#,

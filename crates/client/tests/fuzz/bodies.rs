@@ -2,18 +2,16 @@
 
 use crate::{judge, read};
 use onward::wire::{
-    BulkRequest, CancelRequest, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, LanePatch, NewKeyRequest,
-    PriorityRequest, ProgressBatch, ProgressRequest, ReasonRequest, RenewRequest, ReportBatch, ReportItem,
-    RescheduleRequest, ReturnRequest, TagsRequest, WorkerCancelRequest,
+    BulkRequest, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, LanePatch, NewKeyRequest, ProgressBatch,
+    ProgressRequest, RenewRequest, ReportBatch, ReportItem, ReturnRequest, WorkerCancelRequest,
 };
 use onward::{Namespace, limits};
-use onward_core::{CommandId, LaneChange};
-use onward_engine::End;
+use onward_core::{Act, CommandId, End, LaneChange, act, end};
 use onward_engine::clock::Chance;
 use onward_fuzz::proptest::prelude::*;
 use onward_fuzz::{fuzz, near_any};
 
-const LEASE: &str = "x-0192f0c8-0000-7000-8000-000000000001-17.0000000000000000000000000000002a.3.0";
+const LEASE: &str = "x-0192f0c8-0000-7000-8000-000000000001-17.0000000000000000000000000000002a.3.1";
 
 /// A sample with a lease in the place of `LEASE`.
 fn with_lease(sample: &str) -> String {
@@ -23,13 +21,13 @@ fn with_lease(sample: &str) -> String {
 #[test]
 fn fuzz_reports() {
     let samples = [
-        r#"{"lease":"LEASE","end":"complete","result":{"a":[1]},"command":"0000000000000000000000000000002a"}"#,
-        r#"{"lease":"LEASE","end":"complete","result_bytes":{"content_type":"image/png","base64":"AAH/"}}"#,
-        r#"{"lease":"LEASE","end":"fail","category":"rate_limit","message":"no"}"#,
-        r#"{"lease":"LEASE","end":"delay","delay":"30s"}"#,
-        r#"{"lease":"LEASE","end":"delay","run_at":1893488400000}"#,
-        r#"{"lease":"LEASE","end":"cancel","message":"no"}"#,
-        r#"{"lease":"LEASE","end":"unclaim"}"#,
+        r#"{"lease":"LEASE","type":"complete","result":{"a":[1]},"command":"0000000000000000000000000000002a"}"#,
+        r#"{"lease":"LEASE","type":"complete","result_bytes":{"content_type":"image/png","base64":"AAH/"}}"#,
+        r#"{"lease":"LEASE","type":"fail","category":"rate_limit","message":"no"}"#,
+        r#"{"lease":"LEASE","type":"delay","delay":"30s"}"#,
+        r#"{"lease":"LEASE","type":"delay","run_at":1893488400000}"#,
+        r#"{"lease":"LEASE","type":"cancel","message":"no"}"#,
+        r#"{"lease":"LEASE","type":"unclaim"}"#,
     ]
     .map(with_lease);
     fuzz(near_any(&samples), |text| {
@@ -39,10 +37,14 @@ fn fuzz_reports() {
         prop_assert_eq!(report.fence, lease.0);
         prop_assert_eq!(report.command, named.unwrap_or(CommandId(1)));
         match report.end {
-            End::Complete(payload) => prop_assert!(payload.as_bytes().len() <= limits::PAYLOAD_BYTES_MAX),
-            End::Fail(failure) => prop_assert!(failure.message.len() <= limits::FAILURE_MESSAGE_BYTES_MAX),
-            End::Cancel(reason) => prop_assert!(reason.as_str().len() <= limits::REASON_BYTES_MAX),
-            End::Delay(_) | End::GiveBack => {}
+            End::Complete(end::Complete { result }) => {
+                prop_assert!(result.as_bytes().len() <= limits::PAYLOAD_BYTES_MAX);
+            }
+            End::Fail(end::Fail { failure }) => {
+                prop_assert!(failure.message.len() <= limits::FAILURE_MESSAGE_BYTES_MAX);
+            }
+            End::Cancel(end::Cancel { reason }) => prop_assert!(reason.as_str().len() <= limits::REASON_BYTES_MAX),
+            End::Delay(_) | End::Unclaim(_) => {}
         }
         Ok(true)
     });
@@ -51,7 +53,7 @@ fn fuzz_reports() {
 #[test]
 fn fuzz_reports_in_one_call_of_many() {
     let samples = [
-        r#"{"reports":[{"lease":"LEASE","end":"unclaim"},{"lease":"LEASE","end":"fail"}]}"#,
+        r#"{"reports":[{"lease":"LEASE","type":"unclaim"},{"lease":"LEASE","type":"fail"}]}"#,
         r#"{"reports":[],"claim":{"worker":"w","max":3}}"#,
     ]
     .map(with_lease);
@@ -123,27 +125,56 @@ fn fuzz_what_operators_send() {
         r#"{"run_at":"2030-01-01T09:00:00Z"}"#,
         r#"{"priority":9000}"#,
         r#"{"set":{"customer":"42"},"remove":["old"]}"#,
+        r#"{"lease":"0000000000000000000000000000002a","reason":"no"}"#,
+        r#"{"reason":"no","expires_after":"2d"}"#,
+        r#"{"expires_at":"2030-01-01T09:00:00Z"}"#,
         r#"{"state":"paused","defaults":{"retry":{"max_retries":3,"first_pause":"1s","categories":["timeout"]}}}"#,
-        r#"{"filter":{"state":"failed","tag":"a=b","created_from":5},"action":"replay","dry_run":true,"limit":7}"#,
+        r#"{"filter":{"state":"failed","tag":"a=b","created_from":5},"act":{"type":"replay","expires_at":7},"dry_run":true}"#,
+        r#"{"filter":{},"act":{"type":"cancel","reason":"no","grace":"10s"},"limit":7}"#,
         r#"{"name":"ada","roles":["admin","read"],"namespaces":["a","b"],"expires_after":"30d"}"#,
     ];
     fuzz(near_any(&samples), |text| {
-        let reschedule = read::<RescheduleRequest>(&text)?.is_some_and(|request| request.into_act().is_ok());
         let bulk = read::<BulkRequest>(&text)?;
-        bulk.iter().for_each(|request| drop((request.act(), request.filter.clone().into_filter())));
+        bulk.iter().for_each(|request| drop(request.filter.clone().into_filter()));
+        let replay = read::<act::Replay>(&text)?.is_some_and(|replay| replay.deadline().is_ok());
         let patch = read::<LanePatch>(&text)?.map(LaneChange::from);
         let key = read::<NewKeyRequest>(&text)?;
         let issued = key.map(|request| request.draw(&Chance::seeded(1)).1.roles);
         let accepted = [
-            judge::<CancelRequest>(&text)?,
-            judge::<ReasonRequest>(&text)?,
-            judge::<PriorityRequest>(&text)?,
-            judge::<TagsRequest>(&text)?,
-            reschedule,
+            judge::<act::Cancel>(&text)?,
+            judge::<act::Reschedule>(&text)?,
+            judge::<act::Prioritise>(&text)?,
+            judge::<act::Tag>(&text)?,
+            judge::<act::Revoke>(&text)?,
+            replay,
             bulk.is_some(),
             patch.is_some(),
             issued.is_some(),
         ];
         Ok(accepted.contains(&true))
+    });
+}
+
+/// An act that says its name is the act of that name, and its body is the same without it.
+#[test]
+fn fuzz_acts_that_say_their_names() {
+    let samples = [
+        r#"{"type":"cancel","reason":"no","grace":"10s"}"#,
+        r#"{"type":"reschedule","run_at":"2030-01-01T09:00:00Z"}"#,
+        r#"{"type":"prioritise","priority":9000}"#,
+        r#"{"type":"tag","set":{"customer":"42"},"remove":["old"]}"#,
+        r#"{"type":"revoke","lease":"0000000000000000000000000000002a"}"#,
+        r#"{"type":"replay","expires_after":"2d"}"#,
+        r#"{"type":"purge"}"#,
+    ];
+    fuzz(near_any(&samples), |text| {
+        let Some(act) = read::<Act>(&text)? else { return Ok(false) };
+        prop_assert!(Act::NAMES.contains(&act.name()));
+        let whole = serde_json::to_value(&act).unwrap();
+        prop_assert_eq!(&whole["type"], act.name());
+        let mut body = act.serialize_body(serde_json::value::Serializer).unwrap();
+        body["type"] = act.name().into();
+        prop_assert_eq!(body, whole);
+        Ok(true)
     });
 }

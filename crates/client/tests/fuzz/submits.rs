@@ -1,8 +1,10 @@
 //! Submits: what is accepted becomes an execution within every limit, and payloads keep their bytes.
 
 use crate::{judge, read};
-use onward::wire::{NewWork, SubmitBatch};
-use onward::{Backoff, Client, Policy, limits};
+use onward::call::Ask;
+use onward::wire::SubmitBatch;
+use onward::{Client, Policy, Result, Submitted, limits};
+use onward_core::NewExecution;
 use onward_fuzz::proptest::collection::vec;
 use onward_fuzz::proptest::prelude::*;
 use onward_fuzz::{fuzz, near_any};
@@ -17,24 +19,45 @@ const SAMPLES: [&str; 4] = [
         "categories":["timeout"]}}}"#,
 ];
 
-/// A client, for the namespace that new work gets.
-fn client() -> Client {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(Client::open("memory:")).unwrap()
+/// An engine in memory, which judges what is submitted to it.
+struct Judge {
+    runtime: tokio::runtime::Runtime,
+    client: Client,
+}
+
+impl Judge {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = runtime.block_on(Client::open("memory:")).unwrap();
+        Self { runtime, client }
+    }
+
+    fn submit(&self, new: NewExecution) -> Result<Submitted> {
+        self.runtime.block_on(self.client.ask(Ask::Submit(Box::new(new))))
+    }
 }
 
 #[test]
 fn fuzz_new_work() {
-    let client = client();
+    let judge = Judge::new();
     fuzz(near_any(&SAMPLES), |text| {
-        let Some(work) = read::<NewWork>(&text)? else { return Ok(false) };
-        let input = work.input.as_ref().map(|input| input.as_str().to_owned());
-        let Ok(new) = work.into_new(&client) else { return Ok(false) };
-        prop_assert!(new.tags.len() <= limits::TAGS_MAX);
-        prop_assert!(new.input.as_bytes().len() <= limits::PAYLOAD_BYTES_MAX);
-        prop_assert!(new.chosen.is_none_or(|uuid| uuid.get_version_num() == 7));
-        if let Some(input) = input {
-            prop_assert_eq!(new.input.as_bytes(), input.as_bytes(), "JSON stays as it was written");
+        let Some(new) = read::<NewExecution>(&text)? else { return Ok(false) };
+        let json = new.input.as_ref().map(|input| input.as_str().to_owned());
+        let (policy, chosen) = (new.policy.clone(), new.uuid);
+        let Ok(submitted) = judge.submit(new) else { return Ok(false) };
+        if !submitted.created {
+            // A key stands for an execution of an earlier input.
+            return Ok(true);
+        }
+        let found = judge.runtime.block_on(judge.client.get(submitted.id)).unwrap().unwrap();
+        let input = judge.runtime.block_on(judge.client.input(submitted.id)).unwrap().unwrap();
+        prop_assert!(found.tags.len() <= limits::TAGS_MAX);
+        prop_assert!(found.priority <= limits::PRIORITY_MAX);
+        prop_assert_eq!(found.policy, policy);
+        prop_assert!(input.as_bytes().len() <= limits::PAYLOAD_BYTES_MAX);
+        prop_assert!(chosen.is_none_or(|uuid| uuid.get_version_num() == 7 && submitted.id.uuid() == uuid));
+        if let Some(json) = json {
+            prop_assert_eq!(input.as_bytes(), json.as_bytes(), "JSON stays as it was written");
         }
         Ok(true)
     });
@@ -51,13 +74,12 @@ fn fuzz_batches_of_new_work() {
 fn fuzz_policies() {
     let policy = r#"{"attempt_timeout":"10m","retry":{"max_retries":3,"first_pause":"1s","longest_pause":1000}}"#;
     fuzz(near_any(&[policy, r#"{"retry":{}}"#, r#"{"retry":{"first_pause":"2m","jitter":true}}"#]), |text| {
-        let Some(fields) = read::<onward::wire::PolicyFields>(&text)? else { return Ok(false) };
-        let policy = Policy::from(fields);
+        let Some(policy) = read::<Policy>(&text)? else { return Ok(false) };
         let stored = serde_json::to_string(&policy).unwrap();
         prop_assert_eq!(&serde_json::from_str::<Policy>(&stored).unwrap(), &policy);
-        let backoff = policy.retry().backoff;
-        let (Backoff::Fixed { delay: longest, .. } | Backoff::Exponential { max: longest, .. }) = backoff;
-        prop_assert!((0..70).all(|retry| backoff.pause(retry, 7) <= longest), "{backoff:?}");
+        let retry = policy.retry();
+        let longest = retry.longest_pause.max(retry.first_pause);
+        prop_assert!((0..70).all(|n| retry.pause(n, 7) <= longest), "{retry:?}");
         Ok(true)
     });
 }
@@ -65,7 +87,6 @@ fn fuzz_policies() {
 /// Bytes in base64 come out as they went in, and a text that is not base64 is refused.
 #[test]
 fn fuzz_payloads_in_base64() {
-    let client = client();
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let texts = prop_oneof![
         vec(any::<prop::sample::Index>(), 0..12).prop_map(move |signs| {
@@ -77,9 +98,11 @@ fn fuzz_payloads_in_base64() {
     ];
     fuzz(texts, |base64| {
         let body = serde_json::json!({"kind": "k", "input_bytes": {"content_type": "a/b", "base64": base64}});
-        let work: NewWork = serde_json::from_value(body).unwrap();
-        let Ok(new) = work.into_new(&client) else { return Ok(false) };
-        prop_assert_eq!(new.input.as_bytes().len(), base64.trim_end_matches('=').len() * 3 / 4);
+        let Ok(new) = serde_json::from_value::<NewExecution>(body) else { return Ok(false) };
+        let input = new.payload().unwrap();
+        prop_assert_eq!(input.as_bytes().len(), base64.trim_end_matches('=').len() * 3 / 4);
+        let written = serde_json::to_value(&new).unwrap();
+        prop_assert_eq!(&written["input_bytes"]["base64"], &base64);
         Ok(true)
     });
 }

@@ -1,11 +1,12 @@
 //! Failures of handlers: retried, final, panics, and work that nobody can run.
 
 use crate::world::{PATIENCE, on_every_store};
-use onward::{AttemptKind, Backoff, Category, Context, Error, Failed, Payload, PublicState, RetryPolicy, Span, Worker};
+use onward::{AttemptKind, Category, Context, Error, Failed, Payload, PublicState, RetryPolicy, Span, Worker};
+use onward_core::Blob;
+use std::collections::BTreeMap;
 
 fn after(seconds: u64, max_retries: u32) -> RetryPolicy {
-    let backoff = Backoff::Fixed { delay: Span::seconds(seconds), jitter: false };
-    RetryPolicy { max_retries, backoff, ..RetryPolicy::default() }
+    RetryPolicy::fixed(max_retries, Span::seconds(seconds))
 }
 
 async fn third_time_lucky(ctx: Context, name: String) -> Result<String, Failed> {
@@ -106,15 +107,17 @@ on_every_store! {
         let worker = Worker::new(client)
             .on("close", hopeless)
             .on("grow", boundless)
+            .on("odd", async |_: Context, (): ()| Ok::<_, Failed>(BTreeMap::from([((1, 2), 3)])))
             .on_payload("raw", async |_: Context, _: Payload| {
                 let bytes = vec![0; 600_000].into();
-                Ok::<_, Failed>(Payload::Bytes { content_type: "image/png".into(), bytes })
+                Ok::<_, Failed>(Payload::Bytes(Blob { content_type: "image/png".into(), bytes }))
             })
             .start()
             .unwrap();
         for (kind, input, message) in [
             ("close", "no unit", "the input does not fit the handler"),
-            ("grow", "", "the result cannot be kept"),
+            ("grow", "", "the answer is refused: result: a payload has at most 524288 bytes, this one has 600002"),
+            ("odd", "", "the result cannot be kept: this is not JSON"),
             ("raw", "", "the answer is refused"),
         ] {
             let id = match input {

@@ -1,7 +1,7 @@
 //! The kit for testing handlers keeps its promises: held time, one attempt after the other, equal runs.
 
 use onward::testing::{TestClock, TestKit};
-use onward::{AttemptKind, Backoff, Context, Failed, PublicState, RetryPolicy, Span, Worker};
+use onward::{AttemptKind, Context, Failed, PublicState, RetryPolicy, Span, Worker};
 use std::time::Duration;
 
 async fn flaky(ctx: Context, until: u32) -> Result<u32, Failed> {
@@ -66,8 +66,7 @@ async fn a_handler_that_takes_longer_than_its_lease_loses_it() {
 async fn a_year_of_retries_takes_no_time() {
     let kit = TestKit::new().await.unwrap();
     let worker = Worker::new(kit.client()).on("flaky", flaky);
-    let backoff = Backoff::Fixed { delay: Span::days(7), jitter: false };
-    let policy = RetryPolicy { max_retries: 52, backoff, ..RetryPolicy::default() };
+    let policy = RetryPolicy::fixed(52, Span::days(7));
     let id = kit.client().submit("flaky", &53).retry(policy).await.unwrap().id;
     for _ in 0..52 {
         assert_eq!(kit.run_until_idle(&worker).await.unwrap(), 1);

@@ -2,7 +2,7 @@
 
 use super::Format;
 use crate::{Actor, ApiKeyId, CommandId, Millis, Namespace};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -108,15 +108,16 @@ impl Serialize for KeyHash {
 
 impl<'de> Deserialize<'de> for KeyHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wrong = || de::Error::custom("a hash of 64 hexadecimal digits is expected");
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(wrong());
-        }
-        let mut bytes = [0; 32];
-        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Self(bytes))
+        let expected = "a hash of 64 hexadecimal digits";
+        crate::text::decode(deserializer, expected, |text| {
+            if text.len() != 64 || !text.is_ascii() {
+                return Err(expected);
+            }
+            let mut bytes = [0; 32];
+            for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
+                *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| expected)?;
+            }
+            Ok(Self(bytes))
+        })
     }
 }

@@ -36,8 +36,8 @@ impl AttemptKind {
 /// The attempt that is running now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Counts from 0 without gaps.
-    pub index: u32,
+    /// Counts from 1 without gaps.
+    pub number: u32,
     /// Why it was made.
     pub kind: AttemptKind,
     /// When it was first claimed.
@@ -79,8 +79,8 @@ pub struct Paused {
 
 impl Attempt {
     /// A fresh attempt that starts now.
-    pub(crate) fn start(index: u32, kind: AttemptKind, now: Millis) -> Self {
-        Self { index, kind, started_at: now, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
+    pub(crate) fn start(number: u32, kind: AttemptKind, now: Millis) -> Self {
+        Self { number, kind, started_at: now, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
     }
 
     /// Since when it runs without a pause.
@@ -108,7 +108,7 @@ impl Attempt {
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum AttemptEnd {
     /// Its handler finished.
     Succeeded,
@@ -157,8 +157,8 @@ pub struct EndedAttempt {
     /// The format of this record when it is stored on its own.
     #[serde(rename = "v")]
     pub format: Format,
-    /// Counts from 0 without gaps.
-    pub index: u32,
+    /// Counts from 1 without gaps.
+    pub number: u32,
     /// Why it was made.
     pub kind: AttemptKind,
     /// When it was first claimed.

@@ -1,12 +1,12 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, EndedAttempt, ExecutionFormat, Finished, Operated, PublicState, Purging, Readiness, State, Transition,
+    Active, EndedAttempt, Finished, Format, Next, Operated, PublicState, Purging, Readiness, State, Transition,
     Waiting, is_default,
 };
 use crate::{
-    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, TagKey,
-    TagValue, TraceContext, UniqueKey,
+    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, Submit,
+    TagKey, TagValue, TraceContext, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// One execution. The first group of fields never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
-    /// The format of this record, which follows from what it holds.
+    /// The format of this record.
     #[serde(rename = "v")]
-    pub format: ExecutionFormat,
+    pub format: Format,
     /// Its stable name.
     pub id: ExecutionId,
     /// Whose it is.
@@ -50,7 +50,7 @@ pub struct Execution {
     pub created_at: Millis,
     /// The call that submitted it.
     pub created_by: CommandId,
-    /// The trace from which it was submitted; only in format 2.
+    /// The trace from which it was submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 
@@ -138,9 +138,44 @@ pub enum StoredPayload {
 }
 
 impl Execution {
-    /// Puts it into a trace, or takes it out of one, and chooses the format that this needs.
-    pub(crate) fn carry(&mut self, trace: Option<TraceContext>) {
-        (self.trace, self.format) = (trace, ExecutionFormat::of(trace));
+    /// A new execution that is ready now; its policy and its deadline are the rule's to decide.
+    pub(crate) fn new(submit: &Submit, input: StoredPayload, now: Millis) -> Self {
+        let new = &*submit.new;
+        Self {
+            format: Format,
+            id: submit.id,
+            namespace: new.namespace.clone(),
+            lane: new.lane.clone(),
+            kind: new.kind.clone(),
+            requires: new.requires.clone(),
+            share: new.share.clone(),
+            priority: new.priority,
+            input,
+            policy: Policy::default(),
+            idempotency_key: new.idempotency_key.clone(),
+            unique_key: new.unique_key.clone(),
+            created_at: now,
+            created_by: submit.command,
+            trace: new.trace,
+            deadline: None,
+            tags: new.tags.clone(),
+            state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Initial }),
+            changed_at: now,
+            queued_at: None,
+            started_at: None,
+            attempts: 0,
+            retries: 0,
+            reclaims: 0,
+            reclaims_in_a_row: 0,
+            replays: 0,
+            epoch: 0,
+            last: None,
+            result: None,
+            progress: None,
+            operated: VecDeque::new(),
+            pages: 0,
+            history: Vec::new(),
+        }
     }
 
     /// What users see.
@@ -156,10 +191,13 @@ impl Execution {
             State::Finished(Finished { purging: Some(Purging { left: 0, until }), .. }) => Some(*until),
             State::Finished(Finished { purging: Some(_), .. }) => Some(Millis(0)),
             State::Finished(finished) => Some(finished.at + self.policy.retention()),
-            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {
-                Some(self.deadline.map_or(*until, |deadline| deadline.min(*until)))
+            State::Waiting(waiting) => {
+                let time = match waiting.readiness {
+                    Readiness::Ready { .. } => None,
+                    Readiness::Delayed { until, .. } => Some(until),
+                };
+                time.into_iter().chain(self.deadline).min()
             }
-            State::Waiting(_) => self.deadline,
             State::Active(active) => {
                 let stop = active.stop.as_ref().map(|stop| stop.until);
                 Some(stop.map_or(self.alive_until(active), |stop| stop.min(self.alive_until(active))))
@@ -190,14 +228,6 @@ impl Execution {
     #[must_use]
     pub fn is_purging(&self) -> bool {
         matches!(self.state, State::Finished(Finished { purging: Some(_), .. }))
-    }
-
-    /// Makes it wait, and gives it its place in the queue the first time it is ready.
-    pub(crate) fn wait(&mut self, waiting: Waiting) {
-        if let Readiness::Ready { since } = waiting.readiness {
-            self.queued_at.get_or_insert(since);
-        }
-        self.state = State::Waiting(waiting);
     }
 
     /// The bits of a ready rank below its urgency, which hold a time.

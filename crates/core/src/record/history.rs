@@ -14,6 +14,7 @@ pub struct Transition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// What.
+    #[serde(flatten)]
     pub what: What,
 }
 

@@ -1,6 +1,6 @@
 //! Registries and settings: lanes, their copies, the classes in use, and idempotency keys.
 
-use super::{Format, UniqueFormat};
+use super::Format;
 use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId, Policy, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
@@ -96,9 +96,9 @@ pub struct IdempotencyRecord {
 /// be absent could be written after its caller was refused, if the key were absent a second time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UniqueRecord {
-    /// The format of this record, which follows from what it holds.
+    /// The format of this record.
     #[serde(rename = "v")]
-    format: UniqueFormat,
+    format: Format,
     /// The execution that holds the key, or held it last.
     execution: ExecutionId,
     /// When the key was freed; unset while it is held.
@@ -110,13 +110,13 @@ impl UniqueRecord {
     /// A key that an unfinished execution holds.
     #[must_use]
     pub fn held(execution: ExecutionId) -> Self {
-        Self { format: UniqueFormat::Held, execution, freed_at: None }
+        Self { format: Format, execution, freed_at: None }
     }
 
     /// A key that is free again.
     #[must_use]
     pub fn freed(execution: ExecutionId, at: Millis) -> Self {
-        Self { format: UniqueFormat::Freed, execution, freed_at: Some(at) }
+        Self { format: Format, execution, freed_at: Some(at) }
     }
 
     /// The execution that holds the key; `None` when it is free.

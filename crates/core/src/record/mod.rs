@@ -14,12 +14,12 @@ mod state;
 pub use access::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use execution::{Execution, Progress, StoredPayload};
-pub use format::{ExecutionFormat, FORMAT, Format, UniqueFormat};
+pub use format::{FORMAT, Format};
 pub use history::{HistoryPage, Transition};
 pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
 pub use member::Member;
 pub use message::{Inbox, Message, MessageBody, Outbox};
-pub use operation::{Did, Operated};
+pub use operation::Operated;
 pub use state::{
     Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,

@@ -311,11 +311,3 @@ impl State {
         }
     }
 }
-
-impl Readiness {
-    /// The readiness of work that may run from `until` on.
-    #[must_use]
-    pub fn at(until: Millis, why: WhyDelayed, now: Millis) -> Self {
-        if until > now { Self::Delayed { until, why } } else { Self::Ready { since: now } }
-    }
-}

@@ -1,33 +1,105 @@
 //! Giving ready work to a worker: one call for the first attempt, a retry, a reclaim, a replay and a resume.
 
-use crate::record::{Active, Attempt, Execution, LaneState, Lease, Next, Readiness, Record, State, Waiting};
-use crate::rules::{fence, lane, submit};
-use crate::{Claim, Claimed, Fence, Key, Millis, PayloadSlot, Rejection, Reply, Stop, View, What, limits};
+use crate::record::{Active, AttemptKind, Execution, LaneState, Next, Readiness, State, Waiting};
+use crate::rules::{fence, lane, lease, payload};
+use crate::{
+    Addressed, Class, ExecutionId, Fence, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId, Payload,
+    PayloadSlot, Rejection, Span, Stop, TagKey, TagValue, TraceContext, Urgency, Verb, View, What, WorkerName, limits,
+};
+use std::collections::BTreeMap;
 
-pub(crate) fn claim(view: &mut View, claim: &Claim, now: Millis) -> Result<Reply, Stop> {
-    let Some(mut execution) = view.execution(claim.execution)? else {
-        return Err(Rejection::ExecutionNotFound(claim.execution).into());
-    };
-    let next = match &execution.state {
-        State::Active(active) if active.lease.id == claim.lease => return repeat(view, &execution, active, now),
-        State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => next.clone(),
-        state => {
-            return Err(Rejection::NotReady { execution: claim.execution, state: state.public() }.into());
-        }
-    };
-    used(&execution, &next, claim)?;
-    check(view, claim, &execution)?;
-    timely(view, &execution, now)?;
-    let active = begin(view, &mut execution, claim, next, now)?;
-    let reply = claimed(view, &execution, &active)?;
-    let event = What::Claimed {
-        attempt: active.attempt.index,
-        epoch: active.lease.epoch,
-        worker: claim.worker.clone(),
-        resumed: active.attempt.resumed_at.is_some(),
-    };
-    view.put_execution(execution, event)?;
-    Ok(reply)
+/// Gives a ready execution to a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Which execution; a hint that it is ready.
+    pub execution: ExecutionId,
+    /// The lease to give out. A repeat of the claim carries the same.
+    pub lease: LeaseId,
+    /// Who.
+    pub worker: WorkerName,
+    /// What the worker can do.
+    pub capabilities: Class,
+    /// How long the lease lasts without renewal.
+    pub ttl: Span,
+}
+
+/// What a worker gets with a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// What proves ownership in every later call.
+    pub fence: Fence,
+    /// When the lease ends unless it is renewed.
+    pub expires_at: Millis,
+    /// Whose execution.
+    pub namespace: Namespace,
+    /// Its lane.
+    pub lane: Lane,
+    /// Which handler to run.
+    pub kind: Kind,
+    /// What to work on.
+    pub input: Payload,
+    /// Its labels.
+    pub tags: BTreeMap<TagKey, TagValue>,
+    /// Why this attempt was made.
+    pub attempt_kind: AttemptKind,
+    /// Whether the attempt goes on after a pause.
+    pub resumed: bool,
+    /// How many failures were retried before.
+    pub retries: u32,
+    /// When the attempt is ended for having run too long.
+    pub times_out_at: Option<Millis>,
+    /// When the execution expires.
+    pub deadline: Option<Millis>,
+    /// When it was submitted.
+    pub created_at: Millis,
+    /// The trace from which it was submitted.
+    pub trace: Option<TraceContext>,
+}
+
+impl Addressed for Claim {
+    fn home(&self, _: u16) -> PartitionId {
+        self.execution.partition()
+    }
+}
+
+impl Verb for Claim {
+    type Reply = Box<Claimed>;
+
+    fn keys(&self, _: PartitionId) -> Vec<Key> {
+        vec![Key::Execution(self.execution)]
+    }
+
+    fn urgency(&self) -> Urgency {
+        Urgency::AddsWork
+    }
+
+    fn run(&self, view: &mut View, now: Millis) -> Result<Box<Claimed>, Stop> {
+        let Some(mut execution) = view.execution(self.execution)? else {
+            return Err(Rejection::ExecutionNotFound(self.execution).into());
+        };
+        let next = match &execution.state {
+            // The same answer again while the lease lives; afterwards nobody should start to work under it.
+            State::Active(active) if active.lease.id == self.lease => {
+                fence::alive(view, &execution, active, now)?;
+                return claimed(view, &execution, active);
+            }
+            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => next.clone(),
+            state => return Err(Rejection::NotReady { execution: self.execution, state: state.public() }.into()),
+        };
+        used(&execution, &next, self)?;
+        check(view, self, &execution)?;
+        timely(view, &execution, now)?;
+        let active = lease::begin(view, &mut execution, self, next, now)?;
+        let reply = claimed(view, &execution, &active)?;
+        let event = What::Claimed {
+            attempt: active.attempt.number,
+            epoch: active.lease.epoch,
+            worker: self.worker.clone(),
+            resumed: active.attempt.resumed_at.is_some(),
+        };
+        view.put_execution(execution, event)?;
+        Ok(reply)
+    }
 }
 
 /// Refuses a repeat that comes after its lease has ended: a lease is given out once.
@@ -58,17 +130,8 @@ fn timely(view: &mut View, execution: &Execution, now: Millis) -> Result<(), Sto
     }
 }
 
-/// The same answer again while the lease lives; afterwards nobody should start to work under it.
-fn repeat(view: &mut View, execution: &Execution, active: &Active, now: Millis) -> Result<Reply, Stop> {
-    fence::alive(view, execution, active, now)?;
-    claimed(view, execution, active)
-}
-
 fn check(view: &mut View, claim: &Claim, execution: &Execution) -> Result<(), Stop> {
-    if !(limits::LEASE_MIN..=limits::LEASE_MAX).contains(&claim.ttl) {
-        let why = format!("is {} to {}, not {}", limits::LEASE_MIN, limits::LEASE_MAX, claim.ttl);
-        return Err(Rejection::invalid("lease", why).into());
-    }
+    limits::check_lease(claim.ttl)?;
     let missing = execution.requires.missing_from(&claim.capabilities);
     if !missing.is_empty() {
         return Err(Rejection::CapabilityMismatch { missing }.into());
@@ -79,43 +142,14 @@ fn check(view: &mut View, claim: &Claim, execution: &Execution) -> Result<(), St
     }
 }
 
-/// Starts the next attempt under a new lease, or goes on with a paused one.
-fn begin(view: &mut View, execution: &mut Execution, claim: &Claim, next: Next, now: Millis) -> Result<Active, Stop> {
-    let stamp = execution.stamp(now);
-    let attempt = match next {
-        Next::Resume(paused) => Attempt { resumed_at: Some(stamp), ..paused.attempt },
-        fresh => {
-            execution.progress = None;
-            execution.attempts += 1;
-            Attempt::start(execution.attempts - 1, fresh.kind(), stamp)
-        }
-    };
-    // The attempt before becomes a record of its own.
-    if attempt.resumed_at.is_none()
-        && let Some(last) = execution.last.take()
-    {
-        view.put_new(Key::Attempt(execution.id, last.index), Record::Attempt(last))?;
-    }
-    execution.epoch += 1;
-    let lease =
-        Lease { id: claim.lease, epoch: execution.epoch, worker: claim.worker.clone(), expires_at: now + claim.ttl };
-    let active = Active { lease, attempt, stop: None };
-    // A lease that would be dead when it is written is not given out at all.
-    view.not_after(active.lease.expires_at);
-    execution.started_at.get_or_insert(stamp);
-    execution.changed_at = stamp;
-    execution.state = State::Active(active.clone());
-    Ok(active)
-}
-
-fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Reply, Stop> {
-    let input = submit::load_payload(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
-    Ok(Reply::Claimed(Box::new(Claimed {
+fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Box<Claimed>, Stop> {
+    let input = payload::load(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
+    Ok(Box::new(Claimed {
         fence: Fence {
             execution: execution.id,
             lease: active.lease.id,
             epoch: active.lease.epoch,
-            attempt: active.attempt.index,
+            attempt: active.attempt.number,
         },
         expires_at: active.lease.expires_at,
         namespace: execution.namespace.clone(),
@@ -130,5 +164,36 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Re
         deadline: execution.deadline,
         created_at: execution.created_at,
         trace: execution.trace,
-    })))
+    }))
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make::{self, id};
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("claim", |_, _| make::claim(id(1), 77).into(), &[
+            ("execution_not_found", "Absent"),
+            ("→ ActiveOther", "ReadyFirst ReadyRetry ReadyReclaim ReadyReturned ReadyReplay"),
+            ("→ ActiveOnward", "ReadyResume"),
+            ("deadline_passed", "ReadyTooLate"),
+            ("execution_not_ready", "*"),
+        ]),
+        Row::new("claim (repeat)", |_, _| make::claim(id(1), 10).into(), &[
+            ("execution_not_found", "Absent"),
+            ("→ ActiveMine", "ReadyFirst"),
+            ("lease_expired", "ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume ActiveLapsed"),
+            ("deadline_passed", "ReadyTooLate ActiveTooLate"),
+            ("=", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("execution_not_ready", "*"),
+        ]),
+    ];
 }

@@ -1,11 +1,40 @@
-//! Whether a caller still owns an execution, and how an attempt ends.
+//! Whether a caller still owns an execution.
 
-use crate::record::{
-    Active, Attempt, AttemptEnd, EndedAttempt, Execution, Format, Next, Pause, Paused, Record, State, Waiting,
-};
+use crate::record::{Active, AttemptEnd, EndedAttempt, Execution, Next, Pause, Record, State, Waiting};
 use crate::view::unreadable;
-use crate::{CommandId, Fence, Key, LeaseId, Millis, Rejection, Span, Stop, View, WorkerName};
+use crate::{CommandId, ExecutionId, Key, LeaseId, Millis, Rejection, Stop, View};
 use std::collections::VecDeque;
+
+/// Proves that a caller holds an execution's current lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// Which execution.
+    pub execution: ExecutionId,
+    /// The lease.
+    pub lease: LeaseId,
+    /// Its epoch.
+    pub epoch: u64,
+    /// The attempt it runs.
+    pub attempt: u32,
+}
+
+/// What all verbs of a lease's holder share: they run where their execution lives, and read it first.
+macro_rules! fenced {
+    (keys) => {
+        fn keys(&self, _: crate::PartitionId) -> Vec<crate::Key> {
+            vec![crate::Key::Execution(self.fence.execution)]
+        }
+    };
+    ($verb:ident) => {
+        impl crate::Addressed for $verb {
+            fn home(&self, _: u16) -> crate::PartitionId {
+                self.fence.execution.partition()
+            }
+        }
+    };
+}
+
+pub(crate) use fenced;
 
 /// What a fenced call finds.
 pub(crate) enum Owner {
@@ -51,7 +80,7 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
     };
     let active = active.clone();
     let lease = &active.lease;
-    if (lease.id, lease.epoch, active.attempt.index) != (fence.lease, fence.epoch, fence.attempt) {
+    if (lease.id, lease.epoch, active.attempt.number) != (fence.lease, fence.epoch, fence.attempt) {
         return Err(Rejection::StaleLease { current: lease.epoch, given: fence.epoch }.into());
     }
     alive(view, &execution, &active, now)?;
@@ -76,8 +105,8 @@ pub(crate) fn alive(view: &mut View, execution: &Execution, active: &Active, now
     .into())
 }
 
-/// What this call did to the attempt of this index before, wherever that is kept by now.
-fn earlier(view: &mut View, execution: &Execution, index: u32, command: CommandId) -> Result<Option<Earlier>, Stop> {
+/// What this call did to the attempt of this number before, wherever that is kept by now.
+fn earlier(view: &mut View, execution: &Execution, number: u32, command: CommandId) -> Result<Option<Earlier>, Stop> {
     let of_pauses = |pauses: &VecDeque<(CommandId, Pause)>| {
         pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| Earlier::Paused(*pause))
     };
@@ -86,81 +115,21 @@ fn earlier(view: &mut View, execution: &Execution, index: u32, command: CommandI
         ends.or_else(|| of_pauses(&ended.pauses))
     };
     match &execution.state {
-        State::Active(Active { attempt, .. }) if attempt.index == index => return Ok(of_pauses(&attempt.pauses)),
-        State::Waiting(Waiting { next: Next::Resume(paused), .. }) if paused.attempt.index == index => {
+        State::Active(Active { attempt, .. }) if attempt.number == number => return Ok(of_pauses(&attempt.pauses)),
+        State::Waiting(Waiting { next: Next::Resume(paused), .. }) if paused.attempt.number == number => {
             return Ok(of_pauses(&paused.attempt.pauses));
         }
         _ => {}
     }
     match &execution.last {
-        Some(last) if last.index == index => return Ok(of_ended(last)),
-        _ if index >= execution.attempts => return Ok(None),
+        Some(last) if last.number == number => return Ok(of_ended(last)),
+        _ if number == 0 || number >= execution.attempts => return Ok(None),
         _ => {}
     }
-    let key = Key::Attempt(execution.id, index);
+    let key = Key::Attempt(execution.id, number);
     match view.get(&key)?.as_deref() {
         None => Ok(None),
         Some(Record::Attempt(attempt)) => Ok(of_ended(attempt)),
         Some(_) => Err(unreadable(&key)),
     }
-}
-
-/// Ends the running attempt; the execution's next state is the caller's business.
-pub(crate) fn end_attempt(
-    execution: &mut Execution,
-    active: &Active,
-    end: AttemptEnd,
-    ended_by: Option<CommandId>,
-    now: Millis,
-) {
-    let ran = active.attempt.ran.0.saturating_add((now - active.attempt.running_since()).0);
-    let attempt = Attempt { ran: Span(ran), ..active.attempt.clone() };
-    end_as(execution, attempt, (active.lease.id, &active.lease.worker), (end, ended_by), now);
-}
-
-/// Ends whatever attempt has begun and not ended; answers which, and whether it was paused.
-pub(crate) fn end_any(execution: &mut Execution, end: AttemptEnd, now: Millis) -> (Option<u32>, bool) {
-    match execution.state.clone() {
-        State::Active(active) => {
-            end_attempt(execution, &active, end, None, now);
-            (Some(active.attempt.index), false)
-        }
-        State::Waiting(Waiting { next: Next::Resume(paused), .. }) => {
-            let Paused { attempt, lease, worker } = *paused;
-            let index = attempt.index;
-            end_as(execution, attempt, (lease, &worker), (end, None), now);
-            (Some(index), true)
-        }
-        State::Waiting(_) | State::Finished(_) => (None, false),
-    }
-}
-
-fn end_as(
-    execution: &mut Execution,
-    attempt: Attempt,
-    (lease, worker): (LeaseId, &WorkerName),
-    (end, ended_by): (AttemptEnd, Option<CommandId>),
-    now: Millis,
-) {
-    execution.changed_at = now;
-    execution.last = Some(EndedAttempt {
-        format: Format,
-        index: attempt.index,
-        kind: attempt.kind,
-        started_at: attempt.started_at,
-        ran: attempt.ran,
-        ended_at: now,
-        lease,
-        worker: worker.clone(),
-        end,
-        ended_by,
-        pauses: attempt.pauses,
-    });
-}
-
-/// Pauses the running attempt, which goes on with the next lease.
-pub(crate) fn pause_attempt(active: &Active, by: CommandId, pause: Pause, now: Millis) -> Next {
-    let mut attempt = active.attempt.clone();
-    attempt.pause(by, pause, now);
-    Next::Resume(Box::new(Paused { attempt, lease: active.lease.id, worker: active.lease.worker.clone() }))
 }

@@ -1,35 +1,44 @@
-//! The end of an execution: its state, and the unique key that is free again.
+//! Every end of an execution: its state, what happened, and the unique key that is free again.
 
-use crate::record::{Execution, Finished, Record, State, UniqueRecord};
-use crate::view::unreadable;
-use crate::{ExecutionId, Key, Namespace, Stop, UniqueKey, View};
+use crate::record::{Active, Cancellation, Execution, Finished, Outcome, State};
+use crate::rules::unique;
+use crate::{Millis, Stop, View, What};
 
-/// Makes this the end of an execution.
-pub(crate) fn finish(view: &mut View, execution: &mut Execution, finished: Finished) -> Result<(), Stop> {
+/// Makes this the end of an execution; answers what happened.
+pub(crate) fn finish(
+    view: &mut View,
+    execution: &mut Execution,
+    finished: Finished,
+    event: What,
+) -> Result<What, Stop> {
     execution.changed_at = finished.at;
     execution.state = State::Finished(finished);
-    if let Some(key) = &execution.unique_key
-        && holder(view, &execution.namespace, key)? == Some(execution.id)
-    {
-        let record = UniqueRecord::freed(execution.id, execution.changed_at);
-        view.put(Key::Unique(execution.namespace.clone(), key.clone()), Record::Unique(record))?;
-    }
-    Ok(())
+    unique::free(view, execution)?;
+    Ok(event)
 }
 
-/// The unfinished execution that a unique key stands for.
-pub(crate) fn holder(view: &mut View, namespace: &Namespace, key: &UniqueKey) -> Result<Option<ExecutionId>, Stop> {
-    let key = Key::Unique(namespace.clone(), key.clone());
-    match view.get(&key)?.as_deref() {
-        None => Ok(None),
-        Some(Record::Unique(record)) => Ok(record.holder()),
-        Some(_) => Err(unreadable(&key)),
-    }
+/// Cancels an execution whose attempt has ended, if it had one.
+pub(crate) fn cancelled(
+    view: &mut View,
+    execution: &mut Execution,
+    cancellation: Cancellation,
+    (attempt, paused): (Option<u32>, bool),
+    now: Millis,
+) -> Result<What, Stop> {
+    let event = What::Cancelled { cancelled_by: cancellation.by, reason: cancellation.reason.clone(), attempt, paused };
+    let finished = Finished { cancelled: Some(cancellation), ..Finished::new(Outcome::Cancelled, now) };
+    finish(view, execution, finished, event)
 }
 
-/// Makes a unique key stand for an execution until it ends.
-pub(crate) fn hold(view: &mut View, execution: &Execution) -> Result<(), Stop> {
-    let Some(key) = &execution.unique_key else { return Ok(()) };
-    let record = Record::Unique(UniqueRecord::held(execution.id));
-    view.put(Key::Unique(execution.namespace.clone(), key.clone()), record)
+/// Cancels an execution whose attempt is over after it was asked to stop: no other attempt may follow, however this one
+/// ended. `None` when it was not asked.
+pub(crate) fn if_asked(
+    view: &mut View,
+    execution: &mut Execution,
+    active: &Active,
+    now: Millis,
+) -> Result<Option<What>, Stop> {
+    let Some(stop) = &active.stop else { return Ok(None) };
+    let ended = (Some(active.attempt.number), false);
+    cancelled(view, execution, stop.cancellation.clone(), ended, now).map(Some)
 }

@@ -1,29 +1,57 @@
 //! What happens: one file per verb, and below what several of them share.
+//!
+//! Every way to become claimable goes through `ready`, every begin and end of a lease through `lease`, and every end of an
+//! execution through `finish`: what must happen there happens once.
 
-pub(crate) mod access;
-pub(crate) mod cancel;
-pub(crate) mod claim;
-pub(crate) mod complete;
-pub(crate) mod delay;
-pub(crate) mod due;
-pub(crate) mod fail;
-pub(crate) mod lane;
-pub(crate) mod message;
-pub(crate) mod operate;
-pub(crate) mod progress;
-pub(crate) mod purge;
-pub(crate) mod renew;
-pub(crate) mod replay;
-pub(crate) mod steer;
-pub(crate) mod submit;
-pub(crate) mod unclaim;
+use crate::verb::verbs;
+use crate::{Actor, Key, Millis, PartitionId, Stop, TableVerb, Urgency, Verb, View, Weight};
+
+verbs! {
+    /// Accept a new execution.
+    submit::Submit,
+    /// Give a ready execution to a worker.
+    claim::Claim,
+    /// Extend a lease.
+    renew::Renew,
+    /// Say how far an attempt is.
+    progress::Progress,
+    /// End a lease.
+    report::Report,
+    /// Do what an operator wants with an execution.
+    operate::Operate,
+    /// A record's due time passed: look at it.
+    due::Due,
+    /// Apply messages from another partition.
+    deliver::Deliver,
+    /// Remove messages that were delivered.
+    forget::Forget,
+    /// Set a message aside that cannot be delivered.
+    bury::Bury,
+    /// Change the settings of a lane.
+    set_lane::SetLane,
+    /// Issue an API key.
+    issue_key::IssueKey,
+    /// Revoke an API key.
+    revoke_key::RevokeKey,
+}
+
+pub mod act;
+pub mod end;
 
 pub(crate) mod fence;
 pub(crate) mod finish;
+pub(crate) mod lane;
+pub(crate) mod lease;
 pub(crate) mod lost;
+pub(crate) mod outbox;
+pub(crate) mod payload;
+pub(crate) mod purge;
+pub(crate) mod ready;
+pub(crate) mod times;
+pub(crate) mod unique;
 
 #[cfg(test)]
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,78 +1,95 @@
 //! What operators do with an execution: find it, answer a repeat as before, do it, remember it.
 
-use crate::record::{Did, Execution, Operated};
-use crate::rules::{cancel, lost, purge, replay, steer};
-use crate::{Act, Millis, Operate, Rejection, Reply, Stop, View, What, limits};
+use crate::act::{Act, ActOutcome};
+use crate::record::{Execution, Operated};
+use crate::rules::purge;
+use crate::{
+    Actor, Addressed, CommandId, ExecutionId, Key, Millis, Namespace, PartitionId, Rejection, Stop, Verb, View, Weight,
+    limits,
+};
 
-pub(crate) fn operate(view: &mut View, operate: &Operate, now: Millis) -> Result<Reply, Stop> {
-    let mut execution = match view.execution(operate.execution)? {
-        Some(execution) if execution.namespace == operate.namespace => execution,
-        // What is gone is purged: nothing is left that could remember the first call. What belongs to others does not
-        // exist either, and must not be told apart.
-        _ if operate.act == Act::Purge => return Ok(Reply::Operated(Did::Purged)),
-        _ => return Err(Rejection::ExecutionNotFound(operate.execution).into()),
-    };
-    if let Some(earlier) = execution.operated.iter().find(|earlier| earlier.by == operate.command) {
-        return if answers(earlier.did, &operate.act) {
-            Ok(Reply::Operated(earlier.did))
+/// Does what an operator wants with an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operate {
+    /// This call.
+    pub command: CommandId,
+    /// Whose execution; one of another namespace does not exist for the caller.
+    pub namespace: Namespace,
+    /// Which.
+    pub execution: ExecutionId,
+    /// Who wants it, when the caller is known by name.
+    pub by: Option<Actor>,
+    /// What to do with it.
+    pub act: Act,
+}
+
+impl Addressed for Operate {
+    fn home(&self, _: u16) -> PartitionId {
+        self.execution.partition()
+    }
+}
+
+impl Verb for Operate {
+    type Reply = ActOutcome;
+
+    fn part(&self) -> Option<&'static str> {
+        Some(self.act.name())
+    }
+
+    fn keys(&self, _: PartitionId) -> Vec<Key> {
+        vec![Key::Execution(self.execution)]
+    }
+
+    fn actor(&self) -> Option<&Actor> {
+        self.by.as_ref()
+    }
+
+    fn weight(&self, _: u16) -> Weight {
+        match &self.act {
+            Act::Purge(_) => Weight { rows: limits::PURGE_PIECE as usize + 8, bytes: 2_048 },
+            _ => Weight { rows: 10 + limits::TAGS_MAX, bytes: 4_096 },
+        }
+    }
+
+    fn run(&self, view: &mut View, now: Millis) -> Result<ActOutcome, Stop> {
+        let is_purge = matches!(self.act, Act::Purge(_));
+        let mut execution = match view.execution(self.execution)? {
+            Some(execution) if execution.namespace == self.namespace => execution,
+            // What is gone is purged: nothing is left that could remember the first call. What belongs to others does
+            // not exist either, and must not be told apart.
+            _ if is_purge => return Ok(ActOutcome::Purged),
+            _ => return Err(Rejection::ExecutionNotFound(self.execution).into()),
+        };
+        if let Some(earlier) = execution.operated.iter().find(|earlier| earlier.by == self.command) {
+            return if self.act.can_answer(earlier.outcome) {
+                Ok(earlier.outcome)
+            } else {
+                Err(Rejection::invalid("command", "this id did something else to the execution before").into())
+            };
+        }
+        if execution.is_purging() {
+            return if is_purge { Ok(ActOutcome::Purged) } else { Err(Rejection::Purged(self.execution).into()) };
+        }
+        let (event, outcome) = self.act.act(view, &mut execution, now)?;
+        if outcome == ActOutcome::Purged {
+            let stamp = execution.stamp(now);
+            purge::remove(view, execution, Some(self.command), stamp)?;
         } else {
-            Err(Rejection::invalid("command", "this id did something else to the execution before").into())
-        };
-    }
-    if execution.is_purging() {
-        return match operate.act {
-            Act::Purge => Ok(Reply::Operated(Did::Purged)),
-            _ => Err(Rejection::Purged(operate.execution).into()),
-        };
-    }
-    let Some((what, did)) = act(view, &mut execution, &operate.act, now)? else {
-        let stamp = execution.stamp(now);
-        purge::remove(view, execution, Some(operate.command), stamp)?;
-        return Ok(Reply::Operated(Did::Purged));
-    };
-    remember(&mut execution, operate.command, did);
-    view.put_execution(execution, what)?;
-    Ok(Reply::Operated(did))
-}
-
-/// Whether this can be the answer to such a call.
-fn answers(did: Did, act: &Act) -> bool {
-    match act {
-        Act::Cancel { .. } => matches!(did, Did::Cancelled | Did::AskedToStop { .. }),
-        Act::Reschedule { .. } => matches!(did, Did::Rescheduled { .. }),
-        Act::Prioritise { .. } => matches!(did, Did::Prioritised { .. }),
-        Act::Tag { .. } => matches!(did, Did::Tagged),
-        Act::Revoke { .. } => matches!(did, Did::Revoked { .. }),
-        Act::Replay { .. } => matches!(did, Did::Replayed { .. }),
-        Act::Purge => matches!(did, Did::Purged),
-    }
-}
-
-/// Does it. A purge has no answer of its own: it writes everything itself.
-fn act(view: &mut View, execution: &mut Execution, act: &Act, now: Millis) -> Result<Option<(What, Did)>, Stop> {
-    let stamp = execution.stamp(now);
-    let done = match act {
-        Act::Cancel { reason, grace } => {
-            let until = grace.map(|grace| cancel::until(grace, now)).transpose()?;
-            cancel::by_operator(view, execution, reason, until, stamp)?
+            remember(&mut execution, self.command, outcome);
+            view.put_execution(execution, event)?;
         }
-        Act::Reschedule { when } => steer::reschedule(view, execution, *when, now)?,
-        Act::Prioritise { priority } => steer::prioritise(execution, *priority, stamp)?,
-        Act::Tag { set, remove } => steer::tag(execution, set, remove, stamp)?,
-        Act::Revoke { lease, reason } => lost::revoke(view, execution, *lease, reason, stamp)?,
-        Act::Replay { reason, deadline } => replay::replay(view, execution, reason, *deadline, now)?,
-        Act::Purge => {
-            purge::check(execution)?;
-            return Ok(None);
-        }
-    };
-    Ok(Some(done))
+        Ok(outcome)
+    }
 }
 
 /// Remembers a call, so that a repeat finds itself.
-pub(crate) fn remember(execution: &mut Execution, by: crate::CommandId, did: Did) {
+pub(crate) fn remember(execution: &mut Execution, by: CommandId, outcome: ActOutcome) {
     while execution.operated.len() >= limits::OPERATOR_COMMANDS_KEPT {
         execution.operated.pop_front();
     }
-    execution.operated.push_back(Operated { by, did });
+    execution.operated.push_back(Operated { by, outcome });
 }
+
+/// Every act has rows of its own.
+#[cfg(test)]
+pub(crate) const ROWS: &[crate::rules::table::Row] = &[];

@@ -1,28 +1,72 @@
-//! What an attempt says about how far it is: the last word stands, and nobody is told.
+//! What an attempt says about how far it is: the last word stands, and no event is written.
 
 use crate::record::{self, Record};
-use crate::rules::fence::{self, Owner};
-use crate::{Key, Millis, Progress, Rejection, Renewed, Reply, Stop, View};
+use crate::rules::fence::{self, Owner, fenced};
+use crate::{Fence, Key, Millis, Reason, Rejection, Renewed, Stop, Verb, View};
 
-pub(crate) fn progress(view: &mut View, progress: &Progress, now: Millis) -> Result<Reply, Stop> {
-    if let Some(percent) = progress.percent.filter(|percent| *percent > 100) {
-        return Err(Rejection::invalid("percent", format!("is 0 to 100, not {percent}")).into());
+/// Says how far an attempt is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// 0 to 100; what was said before stands when absent.
+    pub percent: Option<u8>,
+    /// For people; what was said before stands when absent.
+    pub message: Option<Reason>,
+}
+
+fenced!(Progress);
+
+impl Verb for Progress {
+    type Reply = Renewed;
+
+    fenced!(keys);
+
+    fn run(&self, view: &mut View, now: Millis) -> Result<Renewed, Stop> {
+        if let Some(percent) = self.percent.filter(|percent| *percent > 100) {
+            return Err(Rejection::invalid("percent", format!("is 0 to 100, not {percent}")).into());
+        }
+        let Owner::Holds(mut execution, active, now) = fence::owner(view, &self.fence, None, now)? else {
+            // Without a command id nothing can be a repeat.
+            return Err(fence::other_use());
+        };
+        let before = execution.progress.clone();
+        let said = record::Progress {
+            percent: self.percent.or(before.as_ref().and_then(|before| before.percent)),
+            message: self.message.clone().or(before.as_ref().map(|before| before.message.clone())).unwrap_or_default(),
+            at: now,
+        };
+        let same = |before: &record::Progress| (before.percent, &before.message) == (said.percent, &said.message);
+        if !before.as_ref().is_some_and(same) {
+            execution.progress = Some(said);
+            execution.changed_at = now;
+            view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
+        }
+        Ok(Renewed { expires_at: active.lease.expires_at, stop: active.stop })
     }
-    let Owner::Holds(mut execution, active, now) = fence::owner(view, &progress.fence, None, now)? else {
-        // Without a command id nothing can be a repeat.
-        return Err(fence::other_use());
-    };
-    let before = execution.progress.clone();
-    let said = record::Progress {
-        percent: progress.percent.or(before.as_ref().and_then(|before| before.percent)),
-        message: progress.message.clone().or(before.as_ref().map(|before| before.message.clone())).unwrap_or_default(),
-        at: now,
-    };
-    let same = |before: &record::Progress| (before.percent, &before.message) == (said.percent, &said.message);
-    if !before.as_ref().is_some_and(same) {
-        execution.progress = Some(said);
-        execution.changed_at = now;
-        view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
-    }
-    Ok(Reply::Noted(Renewed { expires_at: active.lease.expires_at, stop: active.stop }))
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make;
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("progress", |_, fence| make::progress(fence, Some(50), None), &[
+            ("execution_not_found", "Absent"),
+            ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther ActiveOnward"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_active", "*"),
+        ]),
+    ];
 }

@@ -1,21 +1,11 @@
 //! Removing an ended execution with all that belongs to it, piece by piece, its own record last.
 
+use crate::act::ActOutcome;
 use crate::record::{Execution, Finished, Purging, Record, State, StoredPayload};
-use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Rejection, Stop, View, What, limits};
+use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, View, What, limits};
 
-/// Only what has ended can be removed.
-pub(crate) fn check(execution: &Execution) -> Result<(), Stop> {
-    match &execution.state {
-        State::Finished(_) => Ok(()),
-        State::Waiting(_) | State::Active(_) => {
-            let state = execution.public_state();
-            Err(Rejection::NotFinished { execution: execution.id, state }.into())
-        }
-    }
-}
-
-/// Removes the next piece. From the first one on nobody finds the execution any more; its record goes last, and not before
-/// whoever changed it last has stopped repeating the call.
+/// Removes the next piece. From the first one on the execution is found no more; its record goes last, and not before
+/// the call that changed it last has stopped being repeated.
 pub(crate) fn remove(
     view: &mut View,
     mut execution: Execution,
@@ -37,7 +27,7 @@ pub(crate) fn remove(
         empty(&mut execution);
     }
     if let Some(by) = by {
-        super::operate::remember(&mut execution, by, crate::record::Did::Purged);
+        super::operate::remember(&mut execution, by, ActOutcome::Purged);
     }
     execution.changed_at = now;
     execution.state = State::Finished(Finished { purging: Some(Purging { left: end, until }), ..finished });
@@ -50,7 +40,7 @@ fn empty(execution: &mut Execution) {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
-    execution.carry(None);
+    execution.trace = None;
     execution.tags.clear();
     execution.history.clear();
 }
@@ -69,7 +59,7 @@ fn key(execution: &Execution, piece: u32) -> Key {
     match piece.checked_sub(attempts + pages) {
         Some(0) => Key::Payload(id, PayloadSlot::Input),
         Some(_) => Key::Payload(id, PayloadSlot::Result),
-        None if piece < attempts => Key::Attempt(id, piece),
+        None if piece < attempts => Key::Attempt(id, piece + 1),
         None => Key::History(id, piece - attempts),
     }
 }

@@ -1,25 +1,73 @@
-//! Extending a lease: nothing but its end changes, and nobody is told.
+//! Extending a lease: only its end changes, and no event is written.
 
-use crate::record::{Record, State};
-use crate::rules::fence::{self, Owner};
-use crate::{Key, Millis, Rejection, Renew, Renewed, Reply, Stop, View, limits};
+use crate::record::{Record, State, StopRequest};
+use crate::rules::fence::{self, Owner, fenced};
+use crate::{Fence, Key, Millis, Span, Stop, Verb, View, limits};
 
-pub(crate) fn renew(view: &mut View, renew: &Renew, now: Millis) -> Result<Reply, Stop> {
-    if !(limits::LEASE_MIN..=limits::LEASE_MAX).contains(&renew.ttl) {
-        let why = format!("is {} to {}, not {}", limits::LEASE_MIN, limits::LEASE_MAX, renew.ttl);
-        return Err(Rejection::invalid("lease", why).into());
+/// Extends a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renew {
+    /// Whose lease.
+    pub fence: Fence,
+    /// How long it lasts from now.
+    pub ttl: Span,
+}
+
+/// What a worker learns about its lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewed {
+    /// When the lease ends.
+    pub expires_at: Millis,
+    /// Set when the attempt was asked to stop by itself.
+    pub stop: Option<StopRequest>,
+}
+
+fenced!(Renew);
+
+impl Verb for Renew {
+    type Reply = Renewed;
+
+    fenced!(keys);
+
+    fn run(&self, view: &mut View, now: Millis) -> Result<Renewed, Stop> {
+        limits::check_lease(self.ttl)?;
+        let Owner::Holds(mut execution, mut active, stamp) = fence::owner(view, &self.fence, None, now)? else {
+            // Without a command id nothing can be a repeat.
+            return Err(fence::other_use());
+        };
+        let stop = active.stop.clone();
+        let expires_at = active.lease.expires_at.max(now + self.ttl);
+        if expires_at > active.lease.expires_at {
+            active.lease.expires_at = expires_at;
+            execution.changed_at = stamp;
+            execution.state = State::Active(active);
+            view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
+        }
+        Ok(Renewed { expires_at, stop })
     }
-    let Owner::Holds(mut execution, mut active, stamp) = fence::owner(view, &renew.fence, None, now)? else {
-        // Without a command id nothing can be a repeat.
-        return Err(fence::other_use());
-    };
-    let stop = active.stop.clone();
-    let expires_at = active.lease.expires_at.max(now + renew.ttl);
-    if expires_at > active.lease.expires_at {
-        active.lease.expires_at = expires_at;
-        execution.changed_at = stamp;
-        execution.state = State::Active(active);
-        view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
-    }
-    Ok(Reply::Renewed(Renewed { expires_at, stop }))
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make::{self, TTL};
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("renew", |_, fence| make::renew(fence, TTL), &[
+            ("execution_not_found", "Absent"),
+            ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther ActiveOnward"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_active", "*"),
+        ]),
+    ];
 }

@@ -10,8 +10,8 @@ use crate::world::vector::{legal, vector_of};
 use crate::world::{Done, World};
 use onward_core::record::{PublicState, Record};
 use onward_core::{
-    Act, Bury, Claim, Claimed, Class, Command, CommandId, Complete, Deliver, Due, ExecutionId, Fail, Failure, Fence,
-    Forget, Key, LaneChange, LeaseId, Operate, PartitionId, Reply, SetLane, Submit, codec, limits,
+    Act, Bury, Claim, Claimed, Class, Command, CommandId, Deliver, Due, ExecutionId, Fence, Forget, Key, LaneChange,
+    LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, limits,
 };
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl Driver {
             Move::Redeliver(index) if !self.delivered.is_empty() => {
                 let (to, command) = index.get(&self.delivered).clone();
                 let done = self.run(to, &command);
-                assert_eq!(done.result, Ok(Reply::Delivered { applied: 0 }));
+                assert_eq!(done.result, Ok(Reply::Deliver(0)));
                 assert!(done.step.writes.is_empty(), "a redelivery wrote");
             }
             Move::Repeat(index) if !self.accepted.is_empty() => {
@@ -97,7 +97,7 @@ impl Driver {
 
     fn command(&mut self, one: &Move) -> Option<Command> {
         match one {
-            Move::Submit(new) => Some(Command::Submit(Box::new(self.submit(new)))),
+            Move::Submit(new) => Some(Command::Submit(self.submit(new))),
             Move::Claim { slot, gpu, ttl } => {
                 let capabilities = if *gpu { class(&["gpu"]) } else { Class::default() };
                 let claim = make::claim(self.slots[*slot], self.number());
@@ -109,10 +109,8 @@ impl Driver {
                 Some(match verb.clone() {
                     Verb::Renew(ttl) => make::renew(fence, ttl),
                     Verb::Progress(percent, message) => make::progress(fence, percent, message.as_deref()),
-                    Verb::Complete(result) => Command::Complete(Complete { command, fence, result }),
-                    Verb::Fail(category, seed) => {
-                        Command::Fail(Fail { command, fence, failure: Failure::new(category, "it broke"), seed })
-                    }
+                    Verb::Complete(result) => make::report(command.0, fence, end::Complete { result }),
+                    Verb::Fail(category) => make::fail_as(command.0, fence, category),
                     Verb::Unclaim => make::unclaim(command.0, fence),
                     Verb::Delay(when) => make::delay(command.0, fence, when),
                     Verb::Cancel => make::cancel(command.0, fence),
@@ -122,7 +120,7 @@ impl Driver {
                 let namespace = if *elsewhere { "elsewhere".parse().unwrap() } else { namespace() };
                 let command = CommandId(self.number());
                 let (execution, act) = (self.slots[*slot], act.clone());
-                Some(Command::Operate(Box::new(Operate { command, namespace, execution, by: None, act })))
+                Some(Command::Operate(Operate { command, namespace, execution, by: None, act }))
             }
             Move::Due { slot } => Some(make::due(self.slots[*slot])),
             Move::DueKey { key } => {
@@ -147,19 +145,17 @@ impl Driver {
         if self.is_gone(self.slots[new.slot]) {
             self.slots[new.slot] = id(self.number());
         }
-        Submit {
-            command: CommandId(self.number()),
-            id: self.slots[new.slot],
+        let mut work = NewExecution {
             idempotency_key: new.key.map(|key| format!("key-{key}").parse().unwrap()),
             unique_key: new.unique.map(|key| format!("unique-{key}").parse().unwrap()),
-            when: new.when,
-            deadline: new.deadline,
             priority: new.priority,
             policy: new.policy.clone(),
-            input: new.input.clone(),
             requires: if new.gpu { class(&["gpu"]) } else { Class::default() },
-            ..make::submit(0)
-        }
+            ..NewExecution::new("work".parse().unwrap(), new.input.clone())
+        };
+        work.set_when(new.when);
+        work.set_deadline(new.deadline);
+        Submit { command: CommandId(self.number()), id: self.slots[new.slot], new: Box::new(work) }
     }
 
     fn fence(&self, slot: usize, which: Which) -> Option<Fence> {
@@ -179,7 +175,7 @@ impl Driver {
         self.world.now = self.world.now.max(at);
         for looks in 0.. {
             let done = self.run(HOME, &make::due(id));
-            let Ok(Reply::Due { acted, next }) = done.result else { panic!("{:?}", done.result) };
+            let Ok(Reply::Due(Looked { acted, next })) = done.result else { panic!("{:?}", done.result) };
             assert!(acted || looks > 0, "it was due");
             let Some(execution) = self.world.find(id) else { break };
             assert_eq!(next, execution.due(), "the answer names the next due time");
@@ -200,12 +196,12 @@ impl Driver {
                 return;
             }
             let claim = Claim { capabilities: class(&["gpu"]), ..make::claim(id, self.number()) };
-            let Ok(Reply::Claimed(claimed)) = self.run(HOME, &Command::Claim(claim)).result else { return };
+            let Ok(Reply::Claim(claimed)) = self.run(HOME, &Command::Claim(claim)).result else { return };
             let back = make::unclaim(self.number(), claimed.fence);
             self.run(HOME, &back);
         }
         if purge {
-            for act in [make::end(), Act::Purge] {
+            for act in [make::end(), Act::Purge(act::Purge {})] {
                 let operate = make::operate(self.number(), id, act);
                 self.run(HOME, &operate);
             }
@@ -237,7 +233,7 @@ impl Driver {
             Err(rejection) => self.see("refused", rejection.code()),
             Ok(reply) => {
                 self.see("accepted", command.name());
-                if let Reply::Claimed(claimed) = reply {
+                if let Reply::Claim(claimed) = reply {
                     self.remember(claimed);
                 }
                 let wrote = !done.step.writes.is_empty();

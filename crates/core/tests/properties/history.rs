@@ -3,7 +3,7 @@
 use crate::world::{Done, World};
 use onward_core::index::{self, Entry};
 use onward_core::record::{EndedAttempt, Execution, State, Transition};
-use onward_core::{Command, Event, ExecutionId, Key, LeaseId, Millis, Payload, Reply, What};
+use onward_core::{Command, End, Event, ExecutionId, Key, LeaseId, Millis, Payload, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The story of one execution.
@@ -55,21 +55,23 @@ impl History {
             let story = self.stories.entry(execution.id).or_default();
             note_lease(story, before.find(execution.id), execution);
             if let Some(last) = &execution.last {
-                story.ended.entry(last.index).or_insert_with(|| last.clone());
+                story.ended.entry(last.number).or_insert_with(|| last.clone());
             }
             if let (Some(State::Active(was)), State::Finished(_)) =
                 (before.find(execution.id).map(|before| &before.state), &execution.state)
             {
-                story.ended_with_it.insert(was.attempt.index);
+                story.ended_with_it.insert(was.attempt.number);
             }
         }
         match (command, &done.result) {
             (Command::Submit(submit), Ok(_)) if done.step.writes.contains(&Key::Execution(submit.id)) => {
-                self.stories.entry(submit.id).or_default().input = Some(submit.input.clone());
+                self.stories.entry(submit.id).or_default().input = Some(submit.new.payload().unwrap());
             }
-            (Command::Complete(complete), Ok(Reply::Completed)) if !done.step.writes.is_empty() => {
-                let story = self.stories.entry(complete.fence.execution).or_default();
-                story.result = Some(complete.result.clone());
+            (Command::Report(report), Ok(_)) if !done.step.writes.is_empty() => {
+                if let End::Complete(complete) = &report.end {
+                    let story = self.stories.entry(report.fence.execution).or_default();
+                    story.result = Some(complete.result.clone());
+                }
             }
             _ => {}
         }
@@ -101,7 +103,7 @@ impl Story {
 
     /// The first attempt of the newest life.
     pub(crate) fn life_began(&self) -> u32 {
-        self.lives.last().copied().unwrap_or(0)
+        self.lives.last().copied().unwrap_or(0) + 1
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a random run may do next.
 
 use onward_core::record::LaneState;
-use onward_core::{Act, Backoff, Category, LeaseId, Millis, Payload, Policy, RetryPolicy, Span, TagKey, When};
+use onward_core::{Act, Category, LeaseId, Millis, Payload, Policy, RetryPolicy, Span, TagKey, When, act};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ pub(crate) enum Verb {
     Renew(Span),
     Progress(Option<u8>, Option<String>),
     Complete(Payload),
-    Fail(Category, u64),
+    Fail(Category),
     Unclaim,
     Delay(When),
     Cancel,
@@ -92,16 +92,12 @@ fn deadline() -> impl Strategy<Value = Option<When>> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    let backoff = prop_oneof![
-        Just(Backoff::Fixed { delay: Span(0), jitter: false }),
-        Just(Backoff::Exponential { initial: Span(500), max: Span(2_000), jitter: true }),
-    ];
+    let pauses = prop_oneof![Just((Span(0), Span(0), false)), Just((Span(500), Span(2_000), true))];
     let categories = prop_oneof![3 => Just(Vec::new()), 1 => Just(vec![Category::panic()])];
-    let retry = (0_u32..4, backoff, categories).prop_map(|(max_retries, backoff, categories)| RetryPolicy {
-        max_retries,
-        backoff,
-        categories,
-    });
+    let retry =
+        (0_u32..4, pauses, categories).prop_map(|(max_retries, (first_pause, longest_pause, jitter), categories)| {
+            RetryPolicy { max_retries, first_pause, longest_pause, jitter, categories }
+        });
     let timeout = prop_oneof![3 => Just(None), 1 => (1_000_u64..40_000).prop_map(|ms| Some(Span(ms)))];
     let kept = || prop_oneof![Just(None), Just(Some(Span::minutes(10)))];
     let cap = || prop_oneof![2 => Just(None), 1 => (0_u32..3).prop_map(Some)];
@@ -131,7 +127,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         4 => ttl().prop_map(Verb::Renew),
         2 => (percent, message).prop_map(|(percent, message)| Verb::Progress(percent, message)),
         2 => payload().prop_map(Verb::Complete),
-        6 => (category, any::<u64>()).prop_map(|(category, seed)| Verb::Fail(category, seed)),
+        6 => category.prop_map(Verb::Fail),
         4 => Just(Verb::Unclaim),
         4 => when().prop_map(Verb::Delay),
         1 => Just(Verb::Cancel),
@@ -150,13 +146,13 @@ fn act() -> impl Strategy<Value = Act> {
     let remove = prop::collection::btree_set(key(), 0..2);
     let lease = prop_oneof![4 => Just(None), 1 => Just(Some(LeaseId(1)))];
     prop_oneof![
-        4 => grace.prop_map(|grace| Act::Cancel { reason: "unwanted".into(), grace }),
-        4 => when().prop_map(|when| Act::Reschedule { when }),
-        1 => priority.prop_map(|priority| Act::Prioritise { priority }),
-        2 => (set, remove).prop_map(|(set, remove): (BTreeMap<_, _>, BTreeSet<_>)| Act::Tag { set, remove }),
-        2 => lease.prop_map(|lease| Act::Revoke { lease, reason: "stuck".into() }),
-        4 => deadline().prop_map(|deadline| Act::Replay { reason: "again".into(), deadline }),
-        2 => Just(Act::Purge),
+        4 => grace.prop_map(|grace| Act::Cancel(act::Cancel { reason: "unwanted".into(), grace })),
+        4 => when().prop_map(|when| Act::Reschedule(act::Reschedule::from(when))),
+        1 => priority.prop_map(|priority| Act::Prioritise(act::Prioritise { priority })),
+        2 => (set, remove).prop_map(|(set, remove): (BTreeMap<_, _>, BTreeSet<_>)| Act::Tag(act::Tag { set, remove })),
+        2 => lease.prop_map(|lease| Act::Revoke(act::Revoke { lease, reason: "stuck".into() })),
+        4 => deadline().prop_map(|deadline| Act::Replay(act::Replay::new("again".into(), deadline))),
+        2 => Just(Act::Purge(act::Purge {})),
     ]
 }
 

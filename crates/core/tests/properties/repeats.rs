@@ -3,7 +3,8 @@
 use crate::drive::Driver;
 use onward_core::record::{Record, State};
 use onward_core::{
-    Act, Claimed, Command, CommandId, Fence, Key, Millis, Operate, PartitionId, Reply, Submit, Submitted, limits,
+    Act, Claimed, Command, CommandId, End, Fence, Key, Millis, Operate, PartitionId, Reply, Report, Submit, Submitted,
+    act, limits,
 };
 use std::collections::BTreeMap;
 
@@ -45,11 +46,11 @@ impl Driver {
     fn must_be_the_same(&self, command: &Command, reply: &Reply) -> bool {
         match command {
             Command::Submit(submit) => match reply {
-                Reply::Submitted(Submitted { created: true, .. }) => self.world.find(submit.id).is_some(),
+                Reply::Submit(Submitted { created: true, .. }) => self.world.find(submit.id).is_some(),
                 _ => self.key_stands(submit, reply),
             },
             Command::Claim(claim) => match (self.world.find(claim.execution), reply) {
-                (Some(execution), Reply::Claimed(claimed)) => match &execution.state {
+                (Some(execution), Reply::Claim(claimed)) => match &execution.state {
                     State::Active(active) => {
                         active.lease.epoch == claimed.fence.epoch && self.world.now < execution.alive_until(active)
                     }
@@ -57,11 +58,10 @@ impl Driver {
                 },
                 _ => false,
             },
-            Command::Complete(complete) => self.is_kept(&complete.fence),
-            Command::Fail(fail) => self.is_kept(&fail.fence),
-            Command::Cancel(cancel) => self.is_kept(&cancel.fence),
-            Command::Unclaim(unclaim) => self.pause_stands(&unclaim.fence, unclaim.command),
-            Command::Delay(delay) => self.pause_stands(&delay.fence, delay.command),
+            Command::Report(report) => match report.end {
+                End::Complete(_) | End::Fail(_) | End::Cancel(_) => self.is_kept(&report.fence),
+                End::Unclaim(_) | End::Delay(_) => self.pause_stands(&report.fence, report.command),
+            },
             Command::Operate(operate) => self.operation_stands(operate),
             Command::SetLane(set) => {
                 let sets = self.accepted.iter().filter_map(|one| match &one.command {
@@ -78,7 +78,7 @@ impl Driver {
     /// Whether an attempt is there: all of them until their execution is removed, then only the last one.
     fn is_kept(&self, fence: &Fence) -> bool {
         self.world.find(fence.execution).is_some_and(|execution| {
-            let last = execution.last.as_ref().is_some_and(|last| last.index == fence.attempt);
+            let last = execution.last.as_ref().is_some_and(|last| last.number == fence.attempt);
             !execution.is_purging() || last
         })
     }
@@ -86,8 +86,11 @@ impl Driver {
     /// Whether the attempt still remembers the call that paused or ended it: it keeps the newest pauses.
     fn pause_stands(&self, fence: &Fence, command: CommandId) -> bool {
         let pauses = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {
-            Command::Unclaim(one) if one.fence.attempt == fence.attempt => Some((one.fence.execution, one.command)),
-            Command::Delay(one) if one.fence.attempt == fence.attempt => Some((one.fence.execution, one.command)),
+            Command::Report(Report { command, fence: other, end: End::Unclaim(_) | End::Delay(_) })
+                if other.attempt == fence.attempt =>
+            {
+                Some((other.execution, *command))
+            }
             _ => None,
         });
         let of_this = pauses.filter(|(execution, _)| *execution == fence.execution).map(|(_, command)| command);
@@ -96,8 +99,12 @@ impl Driver {
 
     /// Whether the execution still remembers an operator's call. What is gone remembers nothing, but is purged.
     fn operation_stands(&self, operate: &Operate) -> bool {
-        let Some(execution) = self.world.find(operate.execution) else { return operate.act == Act::Purge };
-        if operate.act == Act::Purge && (execution.is_purging() || execution.namespace != operate.namespace) {
+        let Some(execution) = self.world.find(operate.execution) else {
+            return operate.act == Act::Purge(act::Purge {});
+        };
+        if operate.act == Act::Purge(act::Purge {})
+            && (execution.is_purging() || execution.namespace != operate.namespace)
+        {
             return true;
         }
         let calls = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {
@@ -110,18 +117,19 @@ impl Driver {
     /// Whether the submit's key still stands for what it stood for. Only time can change that for an idempotency key,
     /// and only the end of the execution for a unique one.
     fn key_stands(&self, submit: &Submit, reply: &Reply) -> bool {
-        let same = |execution| *reply == Reply::Submitted(Submitted { id: execution, created: false });
-        let namespace = &submit.namespace;
+        let same = |execution| *reply == Reply::Submit(Submitted { id: execution, created: false });
+        let namespace = &submit.new.namespace;
         if self.world.find(submit.id).is_some() {
             return false;
         }
-        let idempotency = submit.idempotency_key.as_ref().map(|key| Key::Idempotency(namespace.clone(), key.clone()));
+        let idempotency =
+            submit.new.idempotency_key.as_ref().map(|key| Key::Idempotency(namespace.clone(), key.clone()));
         if let Some(Record::Idempotency(known)) = idempotency.and_then(|key| self.world.record(&key))
             && known.expires_at > self.world.now
         {
             return same(known.execution);
         }
-        let unique = submit.unique_key.as_ref().map(|key| Key::Unique(namespace.clone(), key.clone()));
+        let unique = submit.new.unique_key.as_ref().map(|key| Key::Unique(namespace.clone(), key.clone()));
         match unique.and_then(|key| self.world.record(&key)) {
             Some(Record::Unique(known)) => known.holder().is_some_and(same),
             _ => false,
@@ -139,8 +147,8 @@ fn is_among_newest(calls: impl Iterator<Item = CommandId>, command: CommandId) -
 /// Between a claim and its repeat the lease may have been renewed and the execution labelled otherwise.
 fn comparable(reply: Reply) -> Reply {
     match reply {
-        Reply::Claimed(claimed) => {
-            Reply::Claimed(Box::new(Claimed { expires_at: Millis(0), tags: BTreeMap::new(), ..*claimed }))
+        Reply::Claim(claimed) => {
+            Reply::Claim(Box::new(Claimed { expires_at: Millis(0), tags: BTreeMap::new(), ..*claimed }))
         }
         other => other,
     }

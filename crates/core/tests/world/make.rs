@@ -2,14 +2,13 @@
 
 use super::{Done, World};
 use onward_core::record::{
-    Active, Did, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State,
-    Waiting,
+    Active, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State, Waiting,
 };
 use onward_core::{
-    Act, ApiKeyId, Backoff, Cancel, Capability, Category, Claim, Claimed, Class, Command, CommandId, Complete, Delay,
-    Due, ExecutionId, Fail, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, Operate,
-    PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew, Reply, RetryPolicy, RevokeKey, SetLane, Share,
-    Span, Submit, TagKey, TagValue, TraceContext, Unclaim, When,
+    Act, ActOutcome, ApiKeyId, Capability, Category, Claim, Claimed, Class, Command, CommandId, Due, End, ExecutionId,
+    Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, NewExecution, Operate, PartitionId,
+    Payload, Policy, Progress, Reason, Rejection, Renew, Reply, Report, RetryPolicy, RevokeKey, SetLane, Span, Submit,
+    TagKey, TagValue, TraceContext, When, act, end,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -39,26 +38,26 @@ pub fn class(capabilities: &[&str]) -> Class {
     Class::new(capabilities.iter().map(|text| text.parse::<Capability>().unwrap())).unwrap()
 }
 
+/// The same submit for other work: `with!(submit(1), priority: 7)`.
+macro_rules! with {
+    ($submit:expr, $($field:ident $(: $value:expr)?),+ $(,)?) => {{
+        let mut submit: onward_core::Submit = $submit;
+        $(with!(@set submit, $field, with!(@value $field $($value)?));)+
+        submit
+    }};
+    (@value $field:ident $value:expr) => { $value };
+    (@value $field:ident) => { $field };
+    (@set $submit:ident, when, $value:expr) => { $submit.new.set_when($value) };
+    (@set $submit:ident, deadline, $value:expr) => { $submit.new.set_deadline($value) };
+    (@set $submit:ident, input, $value:expr) => { $submit.new.set_input($value) };
+    (@set $submit:ident, $field:ident, $value:expr) => { $submit.new.$field = $value };
+}
+pub(crate) use with;
+
 /// A submit of `id(n)` by the call `n`.
 pub fn submit(n: u128) -> Submit {
-    Submit {
-        command: CommandId(n),
-        id: id(n),
-        namespace: namespace(),
-        lane: lane(),
-        kind: "work".parse().unwrap(),
-        input: Payload::null(),
-        priority: 0,
-        when: When::Now,
-        tags: BTreeMap::new(),
-        requires: Class::default(),
-        share: Share::default(),
-        policy: Policy::default(),
-        idempotency_key: None,
-        unique_key: None,
-        deadline: None,
-        trace: None,
-    }
+    let new = Box::new(NewExecution::new("work".parse().unwrap(), Payload::null()));
+    Submit { command: CommandId(n), id: id(n), new }
 }
 
 /// A place in a trace.
@@ -68,8 +67,7 @@ pub fn trace() -> TraceContext {
 
 /// Retries so often, each after the same pause.
 pub fn retry(max_retries: u32, delay: Span) -> Policy {
-    let backoff = Backoff::Fixed { delay, jitter: false };
-    Policy { retry: Some(RetryPolicy { max_retries, backoff, categories: Vec::new() }), ..Policy::default() }
+    Policy { retry: Some(RetryPolicy::fixed(max_retries, delay)), ..Policy::default() }
 }
 
 pub fn claim(execution: ExecutionId, lease: u128) -> Claim {
@@ -82,8 +80,12 @@ pub fn claim(execution: ExecutionId, lease: u128) -> Claim {
     }
 }
 
+pub fn report(command: u128, fence: Fence, end: impl Into<End>) -> Command {
+    Command::Report(Report { command: CommandId(command), fence, end: end.into() })
+}
+
 pub fn complete(command: u128, fence: Fence) -> Command {
-    Command::Complete(Complete { command: CommandId(command), fence, result: Payload::null() })
+    report(command, fence, end::Complete { result: Payload::null() })
 }
 
 pub fn fail(command: u128, fence: Fence) -> Command {
@@ -91,11 +93,11 @@ pub fn fail(command: u128, fence: Fence) -> Command {
 }
 
 pub fn fail_as(command: u128, fence: Fence, category: Category) -> Command {
-    Command::Fail(Fail { command: CommandId(command), fence, failure: Failure::new(category, "it broke"), seed: 7 })
+    report(command, fence, end::Fail { failure: Failure::new(category, "it broke") })
 }
 
 pub fn unclaim(command: u128, fence: Fence) -> Command {
-    Command::Unclaim(Unclaim { command: CommandId(command), fence })
+    report(command, fence, end::Unclaim)
 }
 
 pub fn renew(fence: Fence, ttl: Span) -> Command {
@@ -103,7 +105,7 @@ pub fn renew(fence: Fence, ttl: Span) -> Command {
 }
 
 pub fn delay(command: u128, fence: Fence, when: When) -> Command {
-    Command::Delay(Delay { command: CommandId(command), fence, when })
+    report(command, fence, end::Delay { when })
 }
 
 pub fn progress(fence: Fence, percent: Option<u8>, message: Option<&str>) -> Command {
@@ -111,37 +113,31 @@ pub fn progress(fence: Fence, percent: Option<u8>, message: Option<&str>) -> Com
 }
 
 pub fn cancel(command: u128, fence: Fence) -> Command {
-    Command::Cancel(Cancel { command: CommandId(command), fence, reason: "not needed".into() })
+    report(command, fence, end::Cancel { reason: "not needed".into() })
 }
 
 pub fn operate(command: u128, execution: ExecutionId, act: Act) -> Command {
-    Command::Operate(Box::new(Operate {
-        command: CommandId(command),
-        namespace: namespace(),
-        execution,
-        by: None,
-        act,
-    }))
+    Command::Operate(Operate { command: CommandId(command), namespace: namespace(), execution, by: None, act })
 }
 
 /// Ends it at once.
 pub fn end() -> Act {
-    Act::Cancel { reason: "unwanted".into(), grace: None }
+    Act::Cancel(act::Cancel { reason: "unwanted".into(), grace: None })
 }
 
 /// Asks it to stop by itself.
 pub fn ask(grace: Span) -> Act {
-    Act::Cancel { reason: "unwanted".into(), grace: Some(grace) }
+    Act::Cancel(act::Cancel { reason: "unwanted".into(), grace: Some(grace) })
 }
 
 /// Takes any lease away.
 pub fn revoke() -> Act {
-    Act::Revoke { lease: None, reason: "stuck".into() }
+    Act::Revoke(act::Revoke { lease: None, reason: "stuck".into() })
 }
 
 /// Runs it again, without a deadline.
 pub fn replay() -> Act {
-    Act::Replay { reason: "fixed".into(), deadline: None }
+    Act::Replay(act::Replay { reason: "fixed".into(), ..act::Replay::default() })
 }
 
 pub fn tags(pairs: &[(&str, &str)]) -> BTreeMap<TagKey, TagValue> {
@@ -150,7 +146,7 @@ pub fn tags(pairs: &[(&str, &str)]) -> BTreeMap<TagKey, TagValue> {
 
 pub fn tag(set: &[(&str, &str)], remove: &[&str]) -> Act {
     let remove: BTreeSet<TagKey> = remove.iter().map(|key| key.parse().unwrap()).collect();
-    Act::Tag { set: tags(set), remove }
+    Act::Tag(act::Tag { set: tags(set), remove })
 }
 
 pub fn due(execution: ExecutionId) -> Command {
@@ -168,7 +164,7 @@ pub fn set_lane(command: u128, state: LaneState) -> Command {
 }
 
 pub fn issue_key(command: u128, id: u128) -> Command {
-    Command::IssueKey(Box::new(IssueKey {
+    Command::IssueKey(IssueKey {
         command: CommandId(command),
         id: ApiKeyId(id),
         name: "ada".parse().unwrap(),
@@ -177,7 +173,7 @@ pub fn issue_key(command: u128, id: u128) -> Command {
         namespaces: BTreeSet::new(),
         expires: None,
         by: None,
-    }))
+    })
 }
 
 pub fn revoke_key(id: u128) -> Command {
@@ -205,23 +201,23 @@ impl World {
     }
 
     /// Has an operator do something with an execution that must be accepted.
-    pub fn operate(&mut self, command: u128, execution: ExecutionId, act: Act) -> Did {
+    pub fn operate(&mut self, command: u128, execution: ExecutionId, act: Act) -> ActOutcome {
         match self.accept(&operate(command, execution, act)) {
-            Reply::Operated(did) => did,
+            Reply::Operate(did) => did,
             other => panic!("{other:?}"),
         }
     }
 
     pub fn submit(&mut self, submit: Submit) -> ExecutionId {
-        match self.accept(&Command::Submit(Box::new(submit))) {
-            Reply::Submitted(submitted) => submitted.id,
+        match self.accept(&Command::Submit(submit)) {
+            Reply::Submit(submitted) => submitted.id,
             other => panic!("{other:?}"),
         }
     }
 
     pub fn claim(&mut self, execution: ExecutionId, lease: u128) -> Box<Claimed> {
         match self.accept(&Command::Claim(claim(execution, lease))) {
-            Reply::Claimed(claimed) => claimed,
+            Reply::Claim(claimed) => claimed,
             other => panic!("{other:?}"),
         }
     }

@@ -1,5 +1,5 @@
 //! A store in one map: runs commands the way an engine does, asks for what a rule lacks, commits what it wrote.
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+#![allow(dead_code, unreachable_pub, unused_imports, unused_macros, reason = "each test program uses a part of it")]
 
 pub mod make;
 pub mod vector;
@@ -7,7 +7,7 @@ pub mod vector;
 use onward_core::record::{Execution, LaneMaster, Message, Record};
 use onward_core::{
     Command, Deliver, Event, ExecutionId, Forget, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span,
-    Step, Stop, View, Window, apply, codec, limits,
+    Step, Stop, Verb, View, Window, apply, codec, limits,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -174,9 +174,9 @@ impl World {
         let messages: Vec<_> = waiting.into_iter().map(|(_, message)| message).collect();
         let ids = messages.iter().map(|message| message.id).collect();
         let done = self.run(to, &Command::Deliver(Deliver { from, messages }));
-        let Ok(Reply::Delivered { applied }) = done.result else { panic!("not delivered: {:?}", done.result) };
+        let Ok(Reply::Deliver(applied)) = done.result else { panic!("not delivered: {:?}", done.result) };
         let done = self.run(from, &Command::Forget(Forget { to, through, ids }));
-        assert_eq!(done.result, Ok(Reply::Forgotten));
+        assert_eq!(done.result, Ok(Reply::Forget(())));
         applied
     }
 

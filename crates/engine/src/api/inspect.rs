@@ -12,7 +12,7 @@ impl Engine {
     /// A failure of the store.
     pub async fn attempts(&self, execution: &Execution) -> Result<Vec<EndedAttempt>, Error> {
         let begun = execution.attempts;
-        let keys = (0..begun).map(|index| Key::Attempt(execution.id, index));
+        let keys = (1..=begun).map(|number| Key::Attempt(execution.id, number));
         let mut ended = Vec::new();
         for record in self.beside(execution, keys.collect()).await? {
             if let Some(Record::Attempt(attempt)) = record {
@@ -20,7 +20,7 @@ impl Engine {
             }
         }
         // The newest one is kept in the execution until another follows; a read in between may see it in both places.
-        ended.retain(|attempt| execution.last.as_ref().is_none_or(|last| last.index != attempt.index));
+        ended.retain(|attempt| execution.last.as_ref().is_none_or(|last| last.number != attempt.number));
         ended.extend(execution.last.clone());
         Ok(ended)
     }

@@ -1,12 +1,9 @@
 //! API keys: issue, list, look up and revoke.
 
 use crate::api::query;
-use crate::engine::unexpected;
 use crate::{Engine, Error};
 use onward_core::record::{ApiKey, KeyHash, Record, Role};
-use onward_core::{
-    Actor, ApiKeyId, Command, IssueKey, Key, Namespace, PartitionId, Rejection, Reply, RevokeKey, When, index, limits,
-};
+use onward_core::{Actor, ApiKeyId, IssueKey, Key, Namespace, PartitionId, Rejection, RevokeKey, When, index, limits};
 use onward_store::IndexName;
 use std::collections::BTreeSet;
 
@@ -37,10 +34,7 @@ impl Engine {
         let NewKey { name, hash, roles, namespaces, expires } = new;
         let (command, id) = (self.command_id(), ApiKeyId(self.shared.chance.id()));
         let issue = IssueKey { command, id, name, hash, roles, namespaces, expires, by };
-        match self.call(HOME, Command::IssueKey(Box::new(issue))).await? {
-            Reply::KeyIssued(key) => Ok(*key),
-            other => Err(unexpected(&other)),
-        }
+        self.run(issue).await.map(|key| *key)
     }
 
     /// Revokes an API key; a revoked key stays revoked.
@@ -48,10 +42,7 @@ impl Engine {
     /// # Errors
     /// A refusal when there is no such key, or a failure of the store.
     pub async fn revoke_key(&self, id: ApiKeyId, by: Option<Actor>) -> Result<ApiKey, Error> {
-        match self.call(HOME, Command::RevokeKey(RevokeKey { id, by })).await? {
-            Reply::KeyRevoked(key) => Ok(*key),
-            other => Err(unexpected(&other)),
-        }
+        self.run(RevokeKey { id, by }).await.map(|key| *key)
     }
 
     /// Reads an API key; `None` if there is none with this id.

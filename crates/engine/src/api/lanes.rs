@@ -3,9 +3,7 @@
 use crate::api::query;
 use crate::{Engine, Error};
 use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
-use onward_core::{
-    Command, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, Reply, SetLane, Share, Span, index,
-};
+use onward_core::{Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Share, Span, index};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -127,10 +125,7 @@ impl Engine {
     /// As [`Engine::set_lane`].
     pub async fn set_lane_with(&self, set: SetLane) -> Result<u64, Error> {
         let (namespace, lane) = (set.namespace.clone(), set.lane.clone());
-        let home = PartitionId::of_gates(&namespace, self.shared.partitions);
-        let Reply::LaneSet { revision } = self.call(home, Command::SetLane(set)).await? else {
-            return Err(Error::Internal("a lane change was answered by something else".into()));
-        };
+        let revision = self.run(set).await?;
         let deadline = self.shared.deadline();
         loop {
             let delivered = self.shared.delivered.notified();

@@ -6,7 +6,6 @@ pub(crate) mod keys;
 pub(crate) mod lanes;
 mod operators;
 pub(crate) mod query;
-pub(crate) mod report;
 pub(crate) mod submission;
 pub(crate) mod wait;
 mod workers;

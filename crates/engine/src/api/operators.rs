@@ -1,26 +1,21 @@
-//! Operator calls on executions: cancel, reschedule, prioritise, tag, revoke, replay, purge.
+//! Operator calls on executions: any act, on one or on many.
 
-use crate::engine::unexpected;
 use crate::{Engine, Error};
-use onward_core::record::Did;
-use onward_core::{Act, Actor, Command, ExecutionId, Namespace, Operate, Reply};
+use onward_core::{Act, ActOutcome, Actor, ExecutionId, Namespace, Operate};
 
 impl Engine {
     /// Applies an act to an execution of a namespace.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn operate(&self, namespace: &Namespace, execution: ExecutionId, act: Act) -> Result<Did, Error> {
-        let command = self.command_id();
-        self.operate_with(Operate { command, namespace: namespace.clone(), execution, by: None, act }).await
-    }
-
-    /// Applies an act under an id drawn before, so that the call can be retried, and in an actor's name.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn operate_with(&self, operate: Operate) -> Result<Did, Error> {
-        did(self.call(operate.execution.partition(), Command::Operate(Box::new(operate))).await?)
+    pub async fn operate(
+        &self,
+        namespace: &Namespace,
+        execution: ExecutionId,
+        act: impl Into<Act>,
+    ) -> Result<ActOutcome, Error> {
+        let (command, namespace, act) = (self.command_id(), namespace.clone(), act.into());
+        self.run(Operate { command, namespace, execution, by: None, act }).await
     }
 
     /// Applies an act to many executions, each independently; the results come in the same order.
@@ -30,20 +25,11 @@ impl Engine {
         executions: &[ExecutionId],
         by: Option<&Actor>,
         act: &Act,
-    ) -> Vec<Result<Did, Error>> {
-        let commands = executions.iter().map(|execution| {
+    ) -> Vec<Result<ActOutcome, Error>> {
+        let of_one = |execution: &ExecutionId| {
             let (command, namespace) = (self.command_id(), namespace.clone());
-            let operate = Operate { command, namespace, execution: *execution, by: by.cloned(), act: act.clone() };
-            (execution.partition(), Command::Operate(Box::new(operate)))
-        });
-        let answers = self.call_many(commands.collect()).await;
-        answers.into_iter().map(|answer| answer.and_then(did)).collect()
-    }
-}
-
-fn did(reply: Reply) -> Result<Did, Error> {
-    match reply {
-        Reply::Operated(did) => Ok(did),
-        other => Err(unexpected(&other)),
+            Operate { command, namespace, execution: *execution, by: by.cloned(), act: act.clone() }
+        };
+        self.run_many(executions.iter().map(of_one)).await
     }
 }

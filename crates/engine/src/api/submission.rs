@@ -1,136 +1,44 @@
-//! Submissions: a new execution, and the ids under which it is submitted.
+//! The ids under which an execution is submitted, and with them its partition.
 
 use crate::clock::Chance;
-use onward_core::{
-    Class, Command, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, Millis, Namespace, PartitionId, Payload,
-    Policy, Share, Submit, TagKey, TagValue, TraceContext, UniqueKey, When,
-};
-use std::collections::BTreeMap;
+use onward_core::{CommandId, ExecutionId, IdempotencyKey, Json, Millis, NewExecution, PartitionId, UniqueKey};
 use uuid::Uuid;
 
-/// An execution to submit.
-#[derive(Debug, Clone)]
-pub struct NewExecution {
-    /// Namespace that it belongs to.
-    pub namespace: Namespace,
-    /// Lane that it queues in.
-    pub lane: Lane,
-    /// Kind of work, which selects the handler.
-    pub kind: Kind,
-    /// Input of the handler.
-    pub input: Payload,
-    /// Higher runs first; 0 to 9,000.
-    pub priority: u16,
-    /// Earliest time at which it may run.
-    pub when: When,
-    /// Labels by which it can be found.
-    pub tags: BTreeMap<TagKey, TagValue>,
-    /// Capabilities that a worker needs to claim it.
-    pub requires: Class,
-    /// Retries, timeout and retention.
-    pub policy: Policy,
-    /// Makes a second submit with the same key return the first execution.
-    pub idempotency_key: Option<IdempotencyKey>,
-    /// Makes a second submit with the same key return the first execution until that one ends.
-    pub unique_key: Option<UniqueKey>,
-    /// When it expires, unless it has ended by then.
-    pub deadline: Option<When>,
-    /// Trace context of the submitter.
-    pub trace: Option<TraceContext>,
-    /// The unique part of its id, a version 7 UUID chosen by its submitter, so that a retry of the submit finds the
-    /// first one.
-    pub chosen: Option<Uuid>,
-}
-
-impl NewExecution {
-    /// Creates an execution in the default namespace and lane that may run at once.
-    #[must_use]
-    pub fn new(kind: Kind, input: Payload) -> Self {
-        Self {
-            namespace: Namespace::default(),
-            lane: Lane::default(),
-            kind,
-            input,
-            priority: 0,
-            when: When::Now,
-            tags: BTreeMap::new(),
-            requires: Class::default(),
-            policy: Policy::default(),
-            idempotency_key: None,
-            unique_key: None,
-            deadline: None,
-            trace: None,
-            chosen: None,
+/// Draws the ids of a call and of its execution. A key or a chosen id decides the partition, so
+/// that a retry meets the first submit; else `any` does.
+pub(crate) fn ids(
+    new: &NewExecution,
+    chance: &Chance,
+    now: Millis,
+    partitions: u16,
+    any: impl FnOnce() -> PartitionId,
+) -> (CommandId, ExecutionId) {
+    let uuid = new.uuid.unwrap_or_else(|| uuid_v7(now, chance.id()));
+    let key = new.unique_key.as_ref().map(UniqueKey::as_str);
+    let key = key.or(new.idempotency_key.as_ref().map(IdempotencyKey::as_str));
+    let namespace = new.namespace.as_str().as_bytes();
+    let partition = match key {
+        Some(key) => PartitionId::of(&[namespace, key.as_bytes()], partitions),
+        None if new.uuid.is_some() => of_chosen(uuid, partitions),
+        None => any(),
+    };
+    let command = match new.uuid {
+        // The work is part of the command id: the same chosen id for other work is a mistake and not a retry.
+        Some(chosen) => {
+            let json = new.input.as_ref().map_or("null", Json::as_str);
+            let (content_type, input) = match &new.input_bytes {
+                Some(blob) => (&*blob.content_type, &*blob.bytes),
+                None => ("", json.as_bytes()),
+            };
+            let (lane, kind) = (new.lane.as_str().as_bytes(), new.kind.as_str().as_bytes());
+            CommandId::of(&[namespace, chosen.as_bytes(), lane, kind, content_type.as_bytes(), input])
         }
-    }
-
-    /// The command that submits it.
-    pub(crate) fn submit(self, ids: SubmitIds) -> Command {
-        Command::Submit(Box::new(Submit {
-            command: ids.command,
-            id: ids.execution,
-            namespace: self.namespace,
-            lane: self.lane,
-            kind: self.kind,
-            input: self.input,
-            priority: self.priority,
-            when: self.when,
-            tags: self.tags,
-            requires: self.requires,
-            share: Share::default(),
-            policy: self.policy,
-            idempotency_key: self.idempotency_key,
-            unique_key: self.unique_key,
-            deadline: self.deadline,
-            trace: self.trace,
-        }))
-    }
+        None => CommandId(chance.id()),
+    };
+    (command, ExecutionId::new(uuid, partition))
 }
 
-/// The ids of one submit. A retry after an unknown outcome carries the same ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubmitIds {
-    /// Id of the call.
-    pub command: CommandId,
-    /// Id of the execution, which contains its partition.
-    pub execution: ExecutionId,
-}
-
-impl SubmitIds {
-    /// Draws ids. A key or a chosen id decides the partition, so that a retry meets the first submit; else `any` does.
-    pub(crate) fn draw(
-        new: &NewExecution,
-        chance: &Chance,
-        now: Millis,
-        partitions: u16,
-        any: impl FnOnce() -> PartitionId,
-    ) -> Self {
-        let uuid = new.chosen.unwrap_or_else(|| uuid_v7(now, chance.id()));
-        let key = new.unique_key.as_ref().map(UniqueKey::as_str);
-        let key = key.or(new.idempotency_key.as_ref().map(IdempotencyKey::as_str));
-        let namespace = new.namespace.as_str().as_bytes();
-        let partition = match key {
-            Some(key) => PartitionId::of(&[namespace, key.as_bytes()], partitions),
-            None if new.chosen.is_some() => of_chosen(uuid, partitions),
-            None => any(),
-        };
-        let command = match new.chosen {
-            // The work is part of the command id: the same chosen id for other work is a mistake and not a retry.
-            Some(chosen) => CommandId::of(&[
-                namespace,
-                chosen.as_bytes(),
-                new.lane.as_str().as_bytes(),
-                new.kind.as_str().as_bytes(),
-                new.input.content_type().as_bytes(),
-                new.input.as_bytes(),
-            ]),
-            None => CommandId(chance.id()),
-        };
-        Self { command, execution: ExecutionId::new(uuid, partition) }
-    }
-}
-
-/// Makes an id for [`NewExecution::chosen`]: it starts with the time, and ids of one moment and one turn go to the same
+/// Makes an id for [`NewExecution::uuid`]: it starts with the time, and ids of one moment and one turn go to the same
 /// partition, so that they share a batch.
 #[must_use]
 pub fn chosen_id(now: Millis, chance: u128, turn: usize) -> Uuid {
@@ -163,17 +71,20 @@ mod tests {
     fn a_chosen_id_decides_where_it_goes_and_who_repeats_it() {
         let chance = Chance::seeded(1);
         let chosen = uuid_v7(Millis(0x0192_f0c8_aabb), 7);
-        let new = NewExecution { chosen: Some(chosen), ..NewExecution::new("k".parse().unwrap(), Payload::null()) };
-        let draw = |new: &NewExecution| SubmitIds::draw(new, &chance, Millis(1), 64, || unreachable!());
+        let new = NewExecution {
+            uuid: Some(chosen),
+            ..NewExecution::new("k".parse().unwrap(), onward_core::Payload::null())
+        };
+        let draw = |new: &NewExecution| ids(new, &chance, Millis(1), 64, || unreachable!());
         assert_eq!(draw(&new), draw(&new));
-        assert_eq!(draw(&new).execution.uuid(), chosen);
+        assert_eq!(draw(&new).1.uuid(), chosen);
         let elsewhere = NewExecution { namespace: "other".parse().unwrap(), ..new.clone() };
-        assert_ne!(draw(&new).command, draw(&elsewhere).command, "another namespace repeats nobody");
+        assert_ne!(draw(&new).0, draw(&elsewhere).0, "another namespace repeats nobody");
         let other = NewExecution { kind: "other".parse().unwrap(), ..new.clone() };
-        assert_ne!(draw(&new).command, draw(&other).command, "something else is no repeat");
+        assert_ne!(draw(&new).0, draw(&other).0, "something else is no repeat");
         let keyed = NewExecution { idempotency_key: Some("order".parse().unwrap()), ..new };
         let expected = PartitionId::of(&[b"default", b"order"], 64);
-        assert_eq!(draw(&keyed).execution.partition(), expected, "a key decides before the id");
+        assert_eq!(draw(&keyed).1.partition(), expected, "a key decides before the id");
     }
 
     #[test]

@@ -1,22 +1,22 @@
-//! Worker calls on claimed executions: renew, complete, fail, give back, delay, report progress, cancel.
+//! Worker calls on claimed executions: renew, complete, fail, give back, delay, report progress.
 
-use crate::engine::unexpected;
 use crate::{Engine, Error, Wants};
 use onward_core::{
-    AfterFailure, Cancel, Claimed, Command, CommandId, Complete, Delay, Fail, Failure, Fence, Millis, Payload,
-    Progress, Reason, Renew, Renewed, Reply, Span, Unclaim, When,
+    Claimed, End, Failure, Fence, Payload, Progress, Reason, Renew, Renewed, Report, Reported, Span, When, end,
 };
 
 impl Engine {
     /// Extends leases; the results come in the same order.
     pub async fn renew(&self, fences: &[Fence], ttl: Span) -> Vec<Result<Renewed, Error>> {
-        let renew = |fence: &Fence| (fence.execution.partition(), Command::Renew(Renew { fence: *fence, ttl }));
-        let renewed = |reply| match reply {
-            Reply::Renewed(renewed) => Ok(renewed),
-            other => Err(unexpected(&other)),
-        };
-        let answers = self.call_many(fences.iter().map(renew).collect()).await;
-        answers.into_iter().map(|answer| answer.and_then(renewed)).collect()
+        self.run_many(fences.iter().map(|fence| Renew { fence: *fence, ttl })).await
+    }
+
+    /// Ends a lease. To be able to repeat the call, [`Engine::run`] a [`Report`] whose id was drawn before.
+    ///
+    /// # Errors
+    /// A refusal, or a failure of the store.
+    pub async fn report(&self, fence: Fence, end: impl Into<End>) -> Result<Reported, Error> {
+        self.run(Report { command: self.command_id(), fence, end: end.into() }).await
     }
 
     /// Completes an execution with its result.
@@ -24,19 +24,7 @@ impl Engine {
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn complete(&self, fence: Fence, result: Payload) -> Result<(), Error> {
-        self.complete_with(self.command_id(), fence, result).await
-    }
-
-    /// Completes an execution under an id drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn complete_with(&self, command: CommandId, fence: Fence, result: Payload) -> Result<(), Error> {
-        let complete = Command::Complete(Complete { command, fence, result });
-        match self.call(fence.execution.partition(), complete).await? {
-            Reply::Completed => Ok(()),
-            other => Err(unexpected(&other)),
-        }
+        self.report(fence, end::Complete { result }).await.map(|_| ())
     }
 
     /// Completes an execution and claims the next one if there is one, both in one group of commits.
@@ -56,20 +44,8 @@ impl Engine {
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn fail(&self, fence: Fence, failure: Failure) -> Result<AfterFailure, Error> {
-        self.fail_with(self.command_id(), fence, failure).await
-    }
-
-    /// Fails an attempt under an id drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn fail_with(&self, command: CommandId, fence: Fence, failure: Failure) -> Result<AfterFailure, Error> {
-        let fail = Command::Fail(Fail { command, fence, failure, seed: self.shared.chance.word() });
-        match self.call(fence.execution.partition(), fail).await? {
-            Reply::Failed(after) => Ok(after),
-            other => Err(unexpected(&other)),
-        }
+    pub async fn fail(&self, fence: Fence, failure: Failure) -> Result<Reported, Error> {
+        self.report(fence, end::Fail { failure }).await
     }
 
     /// Gives a lease back; the execution is ready again at once, and neither a retry nor a lost lease is counted.
@@ -77,36 +53,15 @@ impl Engine {
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn unclaim(&self, fence: Fence) -> Result<(), Error> {
-        self.unclaim_with(self.command_id(), fence).await
-    }
-
-    /// Gives a lease back under an id drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn unclaim_with(&self, command: CommandId, fence: Fence) -> Result<(), Error> {
-        let unclaim = Command::Unclaim(Unclaim { command, fence });
-        self.call(fence.execution.partition(), unclaim).await.map(|_| ())
+        self.report(fence, end::Unclaim).await.map(|_| ())
     }
 
     /// Delays an attempt: its lease is released, and the same attempt is claimed again when its time comes.
     ///
     /// # Errors
     /// A refusal, or a failure of the store.
-    pub async fn delay(&self, fence: Fence, when: When) -> Result<Millis, Error> {
-        self.delay_with(self.command_id(), fence, when).await
-    }
-
-    /// Delays an attempt under an id drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn delay_with(&self, command: CommandId, fence: Fence, when: When) -> Result<Millis, Error> {
-        let delay = Command::Delay(Delay { command, fence, when });
-        match self.call(fence.execution.partition(), delay).await? {
-            Reply::Delayed { until } => Ok(until),
-            other => Err(unexpected(&other)),
-        }
+    pub async fn delay(&self, fence: Fence, when: When) -> Result<Reported, Error> {
+        self.report(fence, end::Delay { when }).await
     }
 
     /// Reports the progress of an attempt; `None` keeps what was reported before.
@@ -114,19 +69,6 @@ impl Engine {
     /// # Errors
     /// A refusal, or a failure of the store.
     pub async fn progress(&self, fence: Fence, percent: Option<u8>, message: Option<Reason>) -> Result<Renewed, Error> {
-        let progress = Command::Progress(Progress { fence, percent, message });
-        match self.call(fence.execution.partition(), progress).await? {
-            Reply::Noted(renewed) => Ok(renewed),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    /// Cancels an execution that its worker finds unwanted, under an id drawn before, so that the call can be retried.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn cancel_own(&self, command: CommandId, fence: Fence, reason: Reason) -> Result<(), Error> {
-        let cancel = Command::Cancel(Cancel { command, fence, reason });
-        self.call(fence.execution.partition(), cancel).await.map(|_| ())
+        self.run(Progress { fence, percent, message }).await
     }
 }

@@ -4,7 +4,7 @@ use crate::api::query;
 use crate::shared::Shared;
 use crate::{Error, binding};
 use onward_core::record::{Message, Record};
-use onward_core::{Bury, Command, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
+use onward_core::{Bury, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ async fn deliver(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<
     let ids = messages.iter().map(|(_, _, message)| message.id).collect();
     hand_over(shared, from, to, messages).await?;
     if handled > first {
-        shared.call(from, Command::Forget(Forget { to, through: handled - 1, ids })).await?;
+        shared.call(from, Forget { to, through: handled - 1, ids }).await?;
     }
     if handled < through {
         return Err(Error::Internal(format!("message {handled} cannot be read")));
@@ -119,7 +119,7 @@ async fn hand_over(
     }
     let count = messages.len() as u64;
     let all = messages.iter().map(|(_, _, message)| message.clone()).collect();
-    match shared.call(to, Command::Deliver(Deliver { from, messages: all })).await {
+    match shared.call(to, Deliver { from, messages: all }).await {
         Ok(_) => {
             shared.metrics.messages_delivered.add(count);
             shared.delivered.notify_waiters();
@@ -131,7 +131,7 @@ async fn hand_over(
         Err(error) => return Err(error),
     }
     for (seq, body, message) in messages {
-        match shared.call(to, Command::Deliver(Deliver { from, messages: vec![message] })).await {
+        match shared.call(to, Deliver { from, messages: vec![message] }).await {
             Ok(_) => shared.metrics.messages_delivered.add(1),
             Err(Error::Internal(_) | Error::Refused(_)) if failed_too_often(shared, &Key::Message(from, to, seq)) => {
                 bury(shared, from, to, seq, body).await?;
@@ -158,7 +158,7 @@ fn failed_too_often(shared: &Shared, key: &Key) -> bool {
 }
 
 async fn bury(shared: &Shared, from: PartitionId, to: PartitionId, seq: u64, body: bytes::Bytes) -> Result<(), Error> {
-    shared.call(from, Command::Bury(Bury { to, seq, body })).await?;
+    shared.call(from, Bury { to, seq, body }).await?;
     shared.metrics.messages_dead.add(1);
     tracing::error!(%from, %to, seq, "a message could not be delivered and was set aside");
     Ok(())

@@ -60,11 +60,11 @@ mod tests {
     #[test]
     fn answers_keep_their_places_and_a_lost_ticket_holds_nobody_up() {
         let (mut tickets, mut receiver) = tickets(3);
-        tickets.remove(2).answer(Ok(Reply::Completed));
+        tickets.remove(2).answer(Ok(Reply::Forget(())));
         drop(tickets.remove(1));
         assert!(receiver.try_recv().is_err(), "one is still missing");
         tickets.remove(0).answer(Err(Error::Contended));
         let answers = receiver.try_recv().unwrap();
-        assert!(matches!(answers[..], [Some(Err(Error::Contended)), None, Some(Ok(Reply::Completed))]));
+        assert!(matches!(answers[..], [Some(Err(Error::Contended)), None, Some(Ok(Reply::Forget(())))]));
     }
 }

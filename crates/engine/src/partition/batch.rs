@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use crate::work::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{
-    Command, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, View, Window, limits,
+    Command, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, Verb, View, Window, limits,
 };
 use onward_store as store;
 use std::collections::BTreeSet;
@@ -169,7 +169,7 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
             continue;
         }
         let Some(waiter) = shared.board.waiter_for(execution) else { continue };
-        let claim = Command::Claim(waiter.wants.claim(execution.id, shared.chance.id()));
+        let claim = waiter.wants.claim(execution.id, shared.chance.id()).into();
         match run(shared, view, &claim, now) {
             Ok(Ok(reply)) => {
                 shared.metrics.hand_offs.add(1);

@@ -1,7 +1,7 @@
 //! Selects the waiting commands that fit one batch.
 
 use crate::partition::task::Task;
-use onward_core::limits;
+use onward_core::{Verb, Weight, limits};
 use std::collections::VecDeque;
 
 /// Takes what fits one batch, in order of arrival. Background work gets at most half while calls wait, and a task that
@@ -44,7 +44,7 @@ impl Room {
     }
 
     fn take(&mut self, task: &Task, partitions: u16) {
-        let (rows, bytes) = task.weight(partitions);
+        let Weight { rows, bytes } = task.command.weight(partitions);
         self.commands = self.commands.saturating_sub(1);
         self.rows = self.rows.saturating_sub(rows);
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -53,7 +53,7 @@ impl Room {
     /// Takes tasks from a queue while they fit; the first of a batch always does.
     fn fill(&mut self, tasks: &mut Vec<Task>, line: &mut VecDeque<Task>, partitions: u16) {
         while let Some(task) = line.front() {
-            let (rows, bytes) = task.weight(partitions);
+            let Weight { rows, bytes } = task.command.weight(partitions);
             let fits = self.commands > 0 && self.rows >= rows && self.bytes >= bytes;
             if task.is_alone() || !(fits || tasks.is_empty()) {
                 return;

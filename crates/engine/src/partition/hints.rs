@@ -6,7 +6,7 @@ use crate::shared::Shared;
 use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};
 use onward_core::record::{AttemptEnd, Execution, Record, State};
-use onward_core::{Command, Key, PartitionId, Reply, Share, index};
+use onward_core::{Command, Key, Looked, PartitionId, Reply, Share, index};
 
 /// Applies what a commit changed; called after the commit, never before.
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
@@ -80,7 +80,7 @@ fn registries(shared: &Shared, change: &Change) {
 /// Counts the background duties that a commit carried out, each under its own name.
 pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) {
     for step in steps {
-        let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (&step.task.command, &step.result) else {
+        let (Command::Due(due), Ok(Reply::Due(Looked { acted: true, .. }))) = (&step.task.command, &step.result) else {
             continue;
         };
         // A batch lists its changes in the order of their keys.

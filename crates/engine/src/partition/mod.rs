@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
-use onward_core::{Command, Key, Millis, PartitionId, Rejection, Reply, Span, limits};
+use onward_core::{Command, Key, Millis, PartitionId, Rejection, Reply, Span, Verb, limits};
 use onward_store as store;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -164,6 +164,10 @@ impl Partition {
             if let Err(error) = self.load(wanted).await {
                 return self.store_failed(tasks, &error);
             }
+            // What is built on a batch that was refused would be refused as well.
+            while self.draining {
+                self.land_next().await;
+            }
             let (now, last) = (self.shared.time.now(), round == limits::NEED_ROUNDS_MAX);
             match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
                 Applied::Need(back, keys) => (tasks, wanted) = (back, keys),
@@ -188,12 +192,31 @@ impl Partition {
             return Ok(());
         }
         let names: Vec<store::Key> = missing.iter().map(binding::store_key).collect();
-        let rows = self.shared.store.load(binding::partition(self.id), &names).await?;
+        let store = self.shared.store.clone();
+        let mut load = store.load(binding::partition(self.id), &names);
+        // Batches that land meanwhile are answered: no caller waits for the records of another.
+        let rows = loop {
+            tokio::select! {
+                biased;
+                () = self.land_next(), if !self.flights.is_empty() => {}
+                rows = &mut load => break rows?,
+            }
+        };
         for (key, row) in missing.into_iter().zip(rows) {
-            let loaded = binding::load(&key, row.as_ref());
-            self.cache.insert(key, loaded);
+            // A batch that was refused meanwhile has brought what the store held later than this.
+            if self.cache.get(&key).is_none() {
+                let loaded = binding::load(&key, row.as_ref());
+                self.cache.insert(key, loaded);
+            }
         }
         Ok(())
+    }
+
+    /// Waits for the oldest batch in flight and handles its outcome.
+    async fn land_next(&mut self) {
+        if let Some((flight, sent, result)) = self.flights.next().await {
+            self.returned(flight, sent, result);
+        }
     }
 
     fn send(&mut self, batch: store::Batch, flight: Flight, in_flight: InFlight) {

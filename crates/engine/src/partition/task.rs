@@ -6,7 +6,7 @@ use crate::partition::doubt::Doubt;
 use crate::shared::Shared;
 use crate::work::board::Origin;
 use crate::work::waiters::Waiter;
-use onward_core::{Act, Claimed, Command, Millis, Reply, limits};
+use onward_core::{Claimed, Command, Millis, Reply, Urgency, Verb};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -60,7 +60,7 @@ impl SealedReply {
     /// Opens the reply to a parked worker; `None` unless it holds claimed work.
     pub(crate) fn claimed(self) -> Option<Claimed> {
         match self.open() {
-            Ok(Reply::Claimed(claimed)) => Some(*claimed),
+            Ok(Reply::Claim(claimed)) => Some(*claimed),
             _ => None,
         }
     }
@@ -68,7 +68,7 @@ impl SealedReply {
 
 impl Drop for SealedReply {
     fn drop(&mut self) {
-        if let Some(Ok(Reply::Claimed(claimed))) = self.answer.take() {
+        if let Some(Ok(Reply::Claim(claimed))) = self.answer.take() {
             self.shared.give_back(claimed.fence);
         }
     }
@@ -86,27 +86,6 @@ impl Task {
 
     /// Whether it is background work, which yields to calls when both are waiting.
     pub(crate) fn is_background(&self) -> bool {
-        matches!(self.command, Command::Due(_) | Command::Deliver(_) | Command::Forget(_) | Command::Bury(_))
+        self.command.urgency() == Urgency::Background
     }
-
-    /// Estimated rows and bytes that the command writes.
-    pub(crate) fn weight(&self, partitions: u16) -> (usize, usize) {
-        match &self.command {
-            Command::Submit(submit) => (8 + submit.tags.len(), 1_024 + submit.input.as_bytes().len()),
-            Command::Complete(complete) => (7, 1_024 + complete.result.as_bytes().len()),
-            Command::Operate(operate) => match &operate.act {
-                Act::Purge => (limits::PURGE_PIECE as usize + 8, 2_048),
-                _ => (10 + limits::TAGS_MAX, 4_096),
-            },
-            Command::Deliver(deliver) => (8 * deliver.messages.len() + 2, 1_024 * deliver.messages.len() + 4_096),
-            Command::Forget(_) => (2 * limits::MESSAGES_MAX + 1, 1_024),
-            Command::SetLane(_) => (4 * usize::from(partitions) + 4, 512 * usize::from(partitions)),
-            _ => (7, 2_048),
-        }
-    }
-}
-
-/// Whether a command must get through when new work is refused: it frees what is held.
-pub(crate) fn is_essential(command: &Command) -> bool {
-    !matches!(command, Command::Submit(_) | Command::Claim(_) | Command::SetLane(_) | Command::IssueKey(_))
 }

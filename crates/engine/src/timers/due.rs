@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
-use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
+use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
 use onward_store::{Batch, Found, Home, Partition, Version};
 use std::sync::Arc;
 
@@ -108,8 +108,8 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
         Ok(false) => return (partition, key, false),
         Err(_) => return (partition, key, true),
     }
-    let failed = match shared.call(partition, Command::Due(Due { key: key.clone() })).await {
-        Ok(Reply::Due { acted: false, next: Some(next) }) => {
+    let failed = match shared.call(partition, Due { key: key.clone() }).await {
+        Ok(Looked { acted: false, next: Some(next) }) => {
             shared.timers.remind(partition, &key, next);
             false
         }

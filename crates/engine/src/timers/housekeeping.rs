@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use crate::timers::due;
 use crate::timers::failures::{FailureTracker, Verdict};
 use futures_util::future::join_all;
-use onward_core::{Command, Due, Key, Millis, PartitionId, Reply, Span, index, limits};
+use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
 use onward_store::Found;
 use std::sync::Arc;
 
@@ -104,8 +104,8 @@ async fn remove(shared: &Shared, partition: PartitionId, key: &Key) -> Result<()
         if !due::in_scope(shared, partition, key).await? {
             return Ok(());
         }
-        match shared.call(partition, Command::Due(Due { key: key.clone() })).await {
-            Ok(Reply::Due { acted: true, next: Some(next) }) if next <= shared.time.now() => {}
+        match shared.call(partition, Due { key: key.clone() }).await {
+            Ok(Looked { acted: true, next: Some(next) }) if next <= shared.time.now() => {}
             Ok(_) | Err(Error::ShuttingDown) => return Ok(()),
             Err(error) => return Err(error),
         }

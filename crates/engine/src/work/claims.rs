@@ -11,7 +11,7 @@ use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Command, Key, Millis, Rejection, Reply, Share, Span, index};
+use onward_core::{Claimed, Key, Millis, Rejection, Reply, Share, Span, index};
 use onward_store::{IndexName, Partitions, Range};
 use tokio::sync::oneshot;
 
@@ -71,7 +71,7 @@ fn check(wants: &Wants) -> Result<(), Rejection> {
 async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Position)>) -> Result<Vec<Claimed>, Error> {
     let calls = found.iter().map(|(_, (_, execution))| {
         let claim = wants.claim(*execution, shared.chance.id());
-        shared.call_sealed(execution.partition(), Command::Claim(claim))
+        shared.call_sealed(execution.partition(), claim.into())
     });
     let mut claimed = Vec::new();
     let mut failure = None;
@@ -79,7 +79,7 @@ async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Posit
     // drops them sealed, and no lease is lost.
     for ((queue, place), parcel) in found.iter().zip(join_all(calls).await) {
         match parcel.and_then(SealedReply::open) {
-            Ok(Reply::Claimed(work)) => claimed.push(*work),
+            Ok(Reply::Claim(work)) => claimed.push(*work),
             Ok(_) | Err(Error::Refused(_)) => {}
             Err(error) => {
                 shared.board.restore((queue.clone(), *place));

@@ -2,8 +2,8 @@
 
 use crate::kit::{World, claim_now, claim_soon, eventually, submit, work, worker};
 use onward_core::record::LaneState;
-use onward_core::{Act, Key, Lane, LaneChange, Name, Namespace, PartitionId, Payload, Reason, Span, What, When};
-use onward_engine::{Engine, EventFilter, Examination, NewExecution, Report, Told};
+use onward_core::{Key, Lane, LaneChange, Name, Namespace, NewExecution, PartitionId, Payload, Span, What, act};
+use onward_engine::{Engine, EventFilter, Examination, Report, Told};
 use onward_store::{Batch, Entry, IndexName, IndexPlace, Mend, Outcome, Partition, Record, Store, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,10 +25,8 @@ async fn furnish(engine: &Engine, store: &dyn Store) {
         let large = Payload::bytes("text/plain", vec![b'x'; 3_000]).expect("answered");
         engine.complete(claimed.fence, large).await.expect("answered");
         let cancelled = submit(engine, work("cancelled")).await;
-        let act = Act::Cancel { reason: Reason::default(), grace: None };
-        engine.operate(&Namespace::default(), cancelled, act).await.expect("answered");
-        let later = When::After(Span::hours(1));
-        submit(engine, NewExecution { when: later, ..tagged("later") }).await;
+        engine.operate(&Namespace::default(), cancelled, act::Cancel::default()).await.expect("answered");
+        submit(engine, NewExecution { delay: Some(Span::hours(1)), ..tagged("later") }).await;
         let unique_key = Some(format!("only {at}").parse().expect("a name"));
         submit(engine, NewExecution { unique_key, priority: 9, ..work("unique") }).await;
         claim_now(engine, &worker("w")).await;

@@ -1,8 +1,8 @@
 //! Events: a reader that dies again and again sees each one once, in order; old ones go, and so does ended work.
 
 use crate::kit::{PARTITIONS, World, eventually, start, submit, submit_to, work};
-use onward_core::{Act, ExecutionId, Namespace, PartitionId, Policy, Reason, Span};
-use onward_engine::{Engine, EventFilter, NewExecution, Options, Subscription, Told};
+use onward_core::{Act, ExecutionId, Namespace, NewExecution, PartitionId, Policy, Reason, Span, act};
+use onward_engine::{Engine, EventFilter, Options, Subscription, Told};
 use onward_store::Cursor;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ async fn churn(engine: Engine, executions: usize) {
     for _ in 0..executions / 1_000 {
         let answers = engine.submit_many(vec![work("w"); 1_000]).await.expect("accepted");
         let ids: Vec<ExecutionId> = answers.into_iter().map(|answer| answer.expect("submitted").id).collect();
-        let act = Act::Cancel { reason: Reason::default(), grace: None };
+        let act = Act::from(act::Cancel::default());
         for answer in engine.operate_many(&Namespace::default(), &ids, None, &act).await {
             answer.expect("cancelled");
         }
@@ -72,7 +72,7 @@ pub(crate) async fn a_reader_gets_what_it_asked_for_and_waits_for_more(world: Wo
     let first = submit(&engine, work("a")).await;
     assert_eq!(reader.next_now().await.expect("readable"), None, "a submit ends nothing");
     let waiting = tokio::spawn(async move { next(&mut reader).await.0 });
-    let act = Act::Cancel { reason: Reason::new("enough"), grace: None };
+    let act = act::Cancel { reason: Reason::new("enough"), grace: None };
     engine.operate(&Namespace::default(), first, act).await.expect("cancelled");
     let event = waiting.await.expect("woken");
     assert_eq!((event.execution, event.what.name()), (Some(first), "cancelled"));
@@ -88,7 +88,7 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
     for _ in 0..100 {
         ids.push(submit(&engine, NewExecution { policy: policy.clone(), ..work("short") }).await);
     }
-    let act = Act::Cancel { reason: Reason::default(), grace: None };
+    let act = Act::from(act::Cancel::default());
     for answer in engine.operate_many(&Namespace::default(), &ids, None, &act).await {
         answer.expect("cancelled");
     }

@@ -1,10 +1,11 @@
 //! A store, a clock that the test holds, and engines on them.
 
 use onward_core::{
-    Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, PartitionId, Payload, Span, WorkerName,
+    Claimed, Class, ExecutionId, Kind, Lane, Millis, Name, Namespace, NewExecution, PartitionId, Payload, Span, Submit,
+    WorkerName,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
-use onward_engine::{Engine, NewExecution, Options, SubmitIds, Wants};
+use onward_engine::{Engine, Options, Wants};
 use onward_servers::shared as servers;
 use onward_store::{Home, Store, memory::Memory, postgres, sqlite, valkey};
 use std::any::Any;
@@ -177,9 +178,9 @@ pub(crate) async fn submit(engine: &Engine, new: NewExecution) -> ExecutionId {
 
 /// Submits to one partition; by itself an engine chooses a few at a time.
 pub(crate) async fn submit_to(engine: &Engine, new: NewExecution, partition: PartitionId) -> ExecutionId {
-    let ids = engine.submit_ids(&new);
-    let execution = ExecutionId::new(ids.execution.uuid(), partition);
-    engine.submit_with(SubmitIds { execution, ..ids }, new).await.expect("the submit is accepted").id
+    let submit = engine.address(new);
+    let id = ExecutionId::new(submit.id.uuid(), partition);
+    engine.run(Submit { id, ..submit }).await.expect("the submit is accepted").id
 }
 
 /// The public state of an execution.

@@ -14,7 +14,7 @@ pub(crate) async fn a_lost_worker_is_noticed_and_its_work_done_again(world: Worl
     });
     world.clock.advance(Span::seconds(10));
     let again = next.await.expect("claimed");
-    assert_eq!((again.fence.execution, again.fence.attempt, again.fence.epoch), (id, 1, 2));
+    assert_eq!((again.fence.execution, again.fence.attempt, again.fence.epoch), (id, 2, 2));
     assert_eq!(again.attempt_kind, AttemptKind::Reclaim);
     let late = engine.complete(lost.fence, Payload::null()).await.expect_err("fenced");
     assert_eq!(late.code(), "stale_lease");

@@ -5,8 +5,8 @@
 use crate::kit::{PARTITIONS, World, eventually, state, submit, work, worker};
 use futures_util::FutureExt;
 use futures_util::future::select_all;
-use onward_core::{ExecutionId, PartitionId, Span, When, index};
-use onward_engine::{Engine, NewExecution, Wants};
+use onward_core::{ExecutionId, NewExecution, PartitionId, Span, index};
+use onward_engine::{Engine, Wants};
 use onward_store::{Home, IndexName, Partition, Partitions, Range, Store, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,8 +107,8 @@ pub(crate) async fn the_timers_of_a_dead_engine_are_taken_over(world: World) {
     let mut engines = party(&world).await;
     let mut ids = Vec::new();
     for _ in 0..4 * PARTITIONS {
-        let when = When::After(Span::seconds(3));
-        ids.push(submit(&engines[0], NewExecution { when, ..work("later") }).await);
+        let delay = Some(Span::seconds(3));
+        ids.push(submit(&engines[0], NewExecution { delay, ..work("later") }).await);
     }
     let dead = busiest(&mut engines);
     assert!(ids.iter().any(|id| dead.homes().contains(&id.partition())));

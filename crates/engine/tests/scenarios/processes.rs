@@ -1,8 +1,8 @@
 //! Several engines on one store, as several processes would be.
 
 use crate::kit::{World, claim_soon, submit, work, worker};
-use onward_core::{IdempotencyKey, Name, Payload, Span};
-use onward_engine::{NewExecution, Wants};
+use onward_core::{IdempotencyKey, Name, NewExecution, Payload, Span};
+use onward_engine::Wants;
 use std::collections::BTreeSet;
 
 pub(crate) async fn two_engines_share_a_store(world: World) {

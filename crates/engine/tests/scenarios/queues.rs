@@ -1,8 +1,8 @@
 //! Who gets what, in which order, and what happens when there is a lot of it.
 
 use crate::kit::{World, capabilities, claim_now, lane, submit, work, worker};
-use onward_core::{Payload, Span};
-use onward_engine::{NewExecution, Wants};
+use onward_core::{NewExecution, Payload, Span};
+use onward_engine::Wants;
 use std::collections::BTreeSet;
 
 pub(crate) async fn priority_goes_first_then_age(world: World) {

@@ -2,10 +2,10 @@
 
 use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, work, worker};
 use onward_core::{
-    AfterFailure, Backoff, Category, Failure, IdempotencyKey, Millis, Name, Payload, PayloadSlot, Policy, RetryPolicy,
-    Span, When,
+    Category, Failure, IdempotencyKey, Millis, Name, NewExecution, Payload, PayloadSlot, Policy, Report, Reported,
+    RetryPolicy, Span, end,
 };
-use onward_engine::{Engine, Error, NewExecution};
+use onward_engine::{Engine, Error};
 
 pub(crate) async fn submitted_work_is_claimed_and_completed(world: World) {
     let engine = world.engine().await;
@@ -50,9 +50,8 @@ pub(crate) async fn a_parked_worker_gets_work_in_the_commit_that_submits_it(worl
 }
 
 fn patient(max_retries: u32) -> NewExecution {
-    let backoff = Backoff::Fixed { delay: Span::seconds(5), jitter: false };
-    let retry = RetryPolicy { max_retries, backoff, categories: Vec::new() };
-    NewExecution { policy: Policy { retry: Some(retry), ..Policy::default() }, ..work("flaky") }
+    let retry = Some(RetryPolicy::fixed(max_retries, Span::seconds(5)));
+    NewExecution { policy: Policy { retry, ..Policy::default() }, ..work("flaky") }
 }
 
 pub(crate) async fn a_failed_attempt_is_retried_after_its_pause(world: World) {
@@ -60,14 +59,13 @@ pub(crate) async fn a_failed_attempt_is_retried_after_its_pause(world: World) {
     let id = submit(&engine, patient(1)).await;
     let first = claim_now(&engine, &worker("w1")).await;
     let after = engine.fail(first.fence, Failure::new(Category::transient(), "once")).await.expect("answered");
-    let AfterFailure::RetryAt(at) = after else { panic!("a retry is left") };
-    assert_eq!(at, engine.now() + Span::seconds(5));
+    assert_eq!(after, Reported::again(engine.now() + Span::seconds(5)));
     assert_eq!(state(&engine, id).await, "delayed");
     world.clock.advance(Span::seconds(5));
     let second = claim_soon(&engine, &worker("w2")).await;
-    assert_eq!((second.fence.execution, second.fence.attempt, second.retries), (id, 1, 1));
+    assert_eq!((second.fence.execution, second.fence.attempt, second.retries), (id, 2, 1));
     let after = engine.fail(second.fence, Failure::new(Category::transient(), "twice")).await.expect("answered");
-    assert_eq!(after, AfterFailure::Finished);
+    assert_eq!(after, Reported::ENDED);
     assert_eq!(state(&engine, id).await, "failed");
 }
 
@@ -76,13 +74,13 @@ pub(crate) async fn a_permanent_failure_is_final(world: World) {
     let id = submit(&engine, patient(5)).await;
     let claimed = claim_now(&engine, &worker("w1")).await;
     let after = engine.fail(claimed.fence, Failure::new(Category::permanent(), "no")).await.expect("answered");
-    assert_eq!((after, state(&engine, id).await), (AfterFailure::Finished, "failed"));
+    assert_eq!((after, state(&engine, id).await), (Reported::ENDED, "failed"));
 }
 
 pub(crate) async fn delayed_work_becomes_ready_at_its_time(world: World) {
     let engine = world.engine().await;
-    let late = submit(&engine, NewExecution { when: When::After(Span::hours(30)), ..work("late") }).await;
-    let soon = submit(&engine, NewExecution { when: When::After(Span::seconds(3)), ..work("soon") }).await;
+    let late = submit(&engine, NewExecution { delay: Some(Span::hours(30)), ..work("late") }).await;
+    let soon = submit(&engine, NewExecution { delay: Some(Span::seconds(3)), ..work("soon") }).await;
     assert_eq!((state(&engine, late).await, state(&engine, soon).await), ("delayed", "delayed"));
     assert!(engine.claim(&worker("w1"), Span(0)).await.expect("answered").is_empty());
     world.clock.advance(Span::seconds(3));
@@ -96,7 +94,9 @@ pub(crate) async fn large_and_binary_payloads_come_back_exactly(world: World) {
     let engine = world.engine().await;
     let binary: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let input = Payload::bytes("application/octet-stream", binary.clone()).expect("a payload");
-    submit(&engine, NewExecution { input, ..work("binary") }).await;
+    let mut new = work("binary");
+    new.set_input(input);
+    submit(&engine, new).await;
     let claimed = claim_now(&engine, &worker("w1")).await;
     assert_eq!(claimed.input.as_bytes(), binary);
     let text = format!("\"{}\"", "x".repeat(5_000));
@@ -125,35 +125,36 @@ pub(crate) async fn an_idempotency_key_returns_the_first_execution(world: World)
 
 pub(crate) async fn repeated_calls_get_the_first_answer(world: World) {
     let engine = world.engine().await;
-    let ids = engine.submit_ids(&work("once"));
+    let submit = engine.address(work("once"));
     for _ in 0..3 {
-        let submitted = engine.submit_with(ids, work("once")).await.expect("accepted");
-        assert_eq!((submitted.id, submitted.created), (ids.execution, true));
+        let submitted = engine.run(submit.clone()).await.expect("accepted");
+        assert_eq!((submitted.id, submitted.created), (submit.id, true));
     }
-    let claimed = claim_now(&engine, &worker("w1")).await;
-    let command = engine.command_id();
-    let failure = Failure::new(Category::transient(), "again");
-    let first = engine.fail_with(command, claimed.fence, failure.clone()).await.expect("answered");
-    let AfterFailure::RetryAt(at) = first else { panic!("a retry is left") };
-    world.clock.advance(at - engine.now());
-    let second = claim_soon(&engine, &worker("w2")).await;
-    let repeat = engine.fail_with(command, claimed.fence, failure).await.expect("a repeat, also after the next began");
+    let fence = claim_now(&engine, &worker("w1")).await.fence;
+    let end = end::Fail { failure: Failure::new(Category::transient(), "again") }.into();
+    let fail = Report { command: engine.command_id(), fence, end };
+    let first = engine.run(fail.clone()).await.expect("answered");
+    world.clock.advance(first.again_at.expect("a retry is left") - engine.now());
+    let fence = claim_soon(&engine, &worker("w2")).await.fence;
+    let repeat = engine.run(fail).await.expect("a repeat, also after the next began");
     assert_eq!(repeat, first);
-    let command = engine.command_id();
+    let end = end::Complete { result: Payload::null() }.into();
+    let complete = Report { command: engine.command_id(), fence, end };
     for _ in 0..3 {
-        engine.complete_with(command, second.fence, Payload::null()).await.expect("completed, and again");
+        let completed = engine.run(complete.clone()).await.expect("completed, and again");
+        assert_eq!(completed, Reported::ENDED);
     }
-    let execution = engine.get(ids.execution).await.expect("answered").expect("exists");
+    let execution = engine.get(submit.id).await.expect("answered").expect("exists");
     assert_eq!((execution.attempts, execution.retries), (2, 1));
 }
 
 pub(crate) async fn bad_input_is_refused_and_changes_nothing(world: World) {
     let engine = world.engine().await;
     let before = engine.store().stats().rows;
-    let past = When::At(Millis(engine.now().0 - 3_600_000));
+    let past = Some(Millis(engine.now().0 - 3_600_000));
     let cases = [
-        (NewExecution { when: past, ..work("late") }, "time_in_past"),
-        (NewExecution { when: When::After(Span::days(9_999)), ..work("far") }, "invalid_argument"),
+        (NewExecution { run_at: past, ..work("late") }, "time_in_past"),
+        (NewExecution { delay: Some(Span::days(9_999)), ..work("far") }, "invalid_argument"),
         (NewExecution { priority: 9_001, ..work("vip") }, "invalid_argument"),
         (patient(1_000_000), "invalid_argument"),
     ];

@@ -2,13 +2,9 @@
 
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
-use crate::app::App;
 use crate::body::One;
-use axum::extract::State;
-use onward::Error;
-use onward::wire::{BulkAction, BulkAnswer, BulkRefusal, BulkRequest, Problem};
-use onward_core::{ExecutionId, Rejection};
-use std::sync::Arc;
+use onward::wire::{BulkAnswer, BulkRefusal, BulkRequest, Problem};
+use onward_core::ExecutionId;
 
 /// Executions of one call unless chosen.
 const PAGE: usize = 100;
@@ -17,32 +13,21 @@ const PAGE: usize = 100;
 ///
 /// With `dry_run` nothing is done and the answer says with which executions it would be. Repeat the call with `cursor` set
 /// to `next` until there is none.
-#[utoipa::path(post, path = "/v1/bulk", tag = "operate", request_body = BulkRequest, responses(
+#[utoipa::path(post, path = "/v1/bulk", tag = "operate",
+    extensions(("x-roles" = json!(["operate"])), ("x-call" = json!("operate_many"))), request_body = BulkRequest, responses(
     (status = 200, description = "What came of one page", body = BulkAnswer),
 ))]
-pub(super) async fn bulk(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    One(request, _room): One<BulkRequest>,
-) -> Answer<BulkAnswer> {
-    if request.grace.is_some() && request.action != BulkAction::Cancel {
-        let why = "only what is cancelled can be given time to stop".to_owned();
-        return Err(Rejection::InvalidArgument { field: "grace", why }.into());
-    }
+pub(super) async fn bulk(caller: Caller, One(request, _room): One<BulkRequest>) -> Answer<BulkAnswer> {
     let filter = request.filter.clone().into_filter()?;
     let found = caller.client.find(&filter, request.cursor.as_deref(), request.limit.unwrap_or(PAGE)).await?;
     let matched: Vec<ExecutionId> = found.executions.iter().map(|execution| execution.id).collect();
     let mut answer = BulkAnswer { dry_run: request.dry_run, matched, done: 0, refused: Vec::new(), next: found.next };
     if !request.dry_run {
-        let (namespace, by) = (caller.client.namespace(), caller.actor.as_ref());
-        let done = app.engine().operate_many(namespace, &answer.matched, by, &request.act()).await;
+        let done = caller.client.operate_many(answer.matched.clone(), request.act).await?;
         for (id, done) in answer.matched.iter().zip(done) {
             match done {
                 Ok(_) => answer.done += 1,
-                Err(error) => {
-                    let problem = Problem::from(&Error::from(error));
-                    answer.refused.push(BulkRefusal { id: *id, problem });
-                }
+                Err(error) => answer.refused.push(BulkRefusal { id: *id, problem: Problem::from(&error) }),
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The description of the API: what the handlers say, and what holds for all of them.
 
-use crate::access::{self, Access};
-use axum::http::Method;
+use crate::access::Access;
 use onward_core::record::Role;
 use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -33,25 +32,18 @@ const REFUSALS: [(&str, &str); 11] = [
 
 /// The whole description.
 pub(crate) fn describe() -> OpenApi {
-    let mut api = super::all().into_openapi();
+    let mut api = super::raw();
     api.info = Info::new("Onward", env!("CARGO_PKG_VERSION"));
     api.info.description = Some(ABOUT.to_owned());
     let components = api.components.get_or_insert_with(Components::new);
     let mut scheme = Http::new(HttpAuthScheme::Bearer);
     scheme.description = Some("A key, as `onward key create` and `POST /v1/keys` give it.".to_owned());
     components.add_security_scheme("key", SecurityScheme::Http(scheme));
-    for (path, item) in &mut api.paths.paths {
-        let operations = [
-            (Method::GET, &mut item.get),
-            (Method::POST, &mut item.post),
-            (Method::PATCH, &mut item.patch),
-            (Method::DELETE, &mut item.delete),
-        ];
-        for (method, operation) in operations {
-            if let Some(operation) = operation {
-                name(operation);
-                complete(operation, access::of(&method, path));
-            }
+    for item in api.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete];
+        for operation in operations.into_iter().flatten() {
+            name(operation);
+            complete(operation);
         }
     }
     lead_on(&mut api);
@@ -82,8 +74,8 @@ fn lead_on(api: &mut OpenApi) {
     }
 }
 
-fn complete(operation: &mut Operation, access: Option<Access>) {
-    let Some(Access::Roles(roles)) = access else { return };
+fn complete(operation: &mut Operation) {
+    let Some(Access::Roles(roles)) = Access::of(operation) else { return };
     let roles: Vec<&str> = roles.iter().chain(&[Role::Admin]).map(|role| role.as_str()).collect();
     let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
     extensions.insert("x-roles".to_owned(), json!(roles));
@@ -106,27 +98,38 @@ fn complete(operation: &mut Operation, access: Option<Access>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::operations;
+    use onward::call::Ask;
     use std::collections::BTreeSet;
 
-    /// What is described is what is guarded, and everything has a name of its own.
+    /// Every route says who may call it and which call of the client it serves, and every call has a route.
     #[test]
-    fn every_route_is_described_guarded_and_named() {
-        let api = describe();
-        let mut described = BTreeSet::new();
-        let mut names = BTreeSet::new();
+    fn every_route_is_guarded_named_and_serves_a_call() {
+        let api = super::super::raw();
+        let (mut names, mut calls) = (BTreeSet::new(), BTreeSet::new());
+        println!("{:6} {:36} {:14} {:28} description", "method", "route", "call", "roles");
         for (path, item) in &api.paths.paths {
-            let operations =
-                [("GET", &item.get), ("POST", &item.post), ("PATCH", &item.patch), ("DELETE", &item.delete)];
-            for (method, operation) in operations {
+            for (method, operation) in operations(item) {
                 let Some(operation) = operation else { continue };
-                described.insert((method.to_owned(), path.clone()));
-                assert!(names.insert(operation.operation_id.clone()), "{:?} twice", operation.operation_id);
+                let roles = match Access::of(operation) {
+                    Some(Access::Roles(roles)) => roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" "),
+                    Some(Access::Anybody) => "anybody".to_owned(),
+                    None => panic!("{method} {path} does not say who may call it"),
+                };
+                let call = operation.extensions.as_ref().and_then(|all| all.get("x-call")?.as_str());
+                let about = operation.summary.clone().unwrap_or_default();
+                println!("{method:6} {path:36} {:14} {roles:28} {about}", call.unwrap_or("-"));
+                assert!(!about.is_empty(), "{method} {path} is not described");
+                assert!(call.is_some() == path.starts_with("/v1/"), "{method} {path} serves no call");
+                calls.extend(call.map(str::to_owned));
             }
         }
-        let pages = ["/", "/docs", "/v1/openapi.json"];
-        let guarded = access::TABLE.iter().filter(|(_, path, _)| !pages.contains(path));
-        let guarded: BTreeSet<_> = guarded.map(|(method, path, _)| (method.to_string(), (*path).to_owned())).collect();
-        assert_eq!(described, guarded);
+        for item in describe().paths.paths.values() {
+            for name in operations(item).into_iter().filter_map(|(_, operation)| operation?.operation_id.clone()) {
+                assert!(names.insert(name.clone()), "{name} twice");
+            }
+        }
+        assert_eq!(calls, Ask::NAMES.iter().map(|name| (*name).to_owned()).collect());
     }
 
     /// Nothing refers to a shape that is not there.

@@ -32,7 +32,8 @@ const PACE_MAX: Span = Span(100);
 const REST: Span = Span::seconds(1);
 
 /// Read a page of events, and wait for the first when there is none.
-#[utoipa::path(get, path = "/v1/events", tag = "events", params(EventQuery), responses(
+#[utoipa::path(get, path = "/v1/events", tag = "events",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("events"))), params(EventQuery), responses(
     (status = 200, description = "One page; go on with its `cursor`", body = EventPage),
 ))]
 pub(super) async fn page(
@@ -40,7 +41,7 @@ pub(super) async fn page(
     caller: Caller,
     Asked(query): Asked<EventQuery>,
 ) -> Answer<EventPage> {
-    let wait = app.wait(query.wait.map_or(Span(0), |length| length.0));
+    let wait = app.wait(query.wait.unwrap_or_default());
     let (filter, limit) = (query.filter()?, query.limit.unwrap_or(PAGE));
     let ask = |wait| Ask::Events { filter: filter.clone(), cursor: query.cursor.clone(), wait, limit };
     let page: EventsPage = tokio::select! {
@@ -48,7 +49,7 @@ pub(super) async fn page(
         page = caller.client.ask(ask(wait)) => page?,
         () = app.drained() => caller.client.ask(ask(Span(0))).await?,
     };
-    let rows = page.told.into_iter().filter(|told| !is_hidden(told, &caller)).map(row);
+    let rows = page.told.into_iter().filter(|told| !is_hidden(told, &caller)).map(EventRow::from);
     Ok(ok(EventPage { events: rows.collect(), cursor: page.cursor.or(query.cursor) }))
 }
 
@@ -58,18 +59,12 @@ fn is_hidden(told: &Told, caller: &Caller) -> bool {
     !caller.sees_keys() && matches!(told, Told::Event { event, .. } if about_keys(event))
 }
 
-fn row(told: Told) -> EventRow {
-    match told {
-        Told::Event { event, cursor } => EventRow { event: Some(event), cursor: Some(cursor), gap: false },
-        Told::Gap => EventRow { event: None, cursor: None, gap: true },
-    }
-}
-
 /// Follow events as they happen (server-sent events).
 ///
 /// Every message has the event's name, its JSON, and as its id the cursor to go on from: a reader that comes back sends the
 /// last one as `Last-Event-ID` and misses nothing. A message `gap` says that events were removed before they were read.
-#[utoipa::path(get, path = "/v1/events/stream", tag = "events", params(EventQuery), responses(
+#[utoipa::path(get, path = "/v1/events/stream", tag = "events",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("events"))), params(EventQuery), responses(
     (status = 200, description = "The stream", content_type = "text/event-stream", body = String),
 ))]
 pub(super) async fn stream(

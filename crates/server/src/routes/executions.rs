@@ -11,7 +11,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use onward::Description;
 use onward::call::{Ask, Ending};
-use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, Length, SearchQuery};
+use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, SearchQuery};
 use onward_core::{ExecutionId, Explanation, Payload, Rejection, Span};
 use std::sync::Arc;
 
@@ -19,17 +19,19 @@ use std::sync::Arc;
 const PAGE: usize = 100;
 
 /// Search executions.
-#[utoipa::path(get, path = "/v1/executions", tag = "executions", params(SearchQuery), responses(
+#[utoipa::path(get, path = "/v1/executions", tag = "executions",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("find"))), params(SearchQuery), responses(
     (status = 200, description = "One page", body = FoundPage),
 ))]
 pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> Answer<FoundPage> {
     let filter = query.filter().into_filter()?;
     let found = caller.client.find(&filter, query.cursor.as_deref(), query.limit.unwrap_or(PAGE)).await?;
-    Ok(ok(FoundPage { executions: found.executions, scanned: found.scanned, next: found.next }))
+    Ok(ok(found.into()))
 }
 
 /// Count executions by state.
-#[utoipa::path(get, path = "/v1/counts", tag = "executions", responses(
+#[utoipa::path(get, path = "/v1/counts", tag = "executions",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("counts"))), responses(
     (status = 200, description = "Counted to 100,000 of each", body = CountsAnswer),
 ))]
 pub(super) async fn counts(caller: Caller) -> Answer<CountsAnswer> {
@@ -38,6 +40,7 @@ pub(super) async fn counts(caller: Caller) -> Answer<CountsAnswer> {
 
 /// Look at one execution.
 #[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("get"))),
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "The execution", body = Description),
 ))]
@@ -47,8 +50,9 @@ pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answ
 
 /// Get what an execution was submitted with, as it was given.
 #[utoipa::path(get, path = "/v1/executions/{id}/input", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("input"))),
     params(("id" = ExecutionId, Path, description = "Which")), responses(
-    (status = 200, description = "The input, with its own content type", content_type = "*/*", body = serde_json::Value),
+    (status = 200, description = "The input, with its own content type", content((serde_json::Value = "application/json"), (Vec<u8> = "*/*"))),
 ))]
 pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Response, Refusal> {
     Ok(raw(caller.client.input(id).await?.ok_or(Rejection::ExecutionNotFound(id))?))
@@ -58,8 +62,9 @@ pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Re
 ///
 /// Before it has ended the answer is 202. One that ended without a result is a 409 that says how it ended.
 #[utoipa::path(get, path = "/v1/executions/{id}/result", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("ending"))),
     params(("id" = ExecutionId, Path, description = "Which"), WaitQuery), responses(
-    (status = 200, description = "The result, with its own content type", content_type = "*/*", body = serde_json::Value),
+    (status = 200, description = "The result, with its own content type", content((serde_json::Value = "application/json"), (Vec<u8> = "*/*"))),
     (status = 202, description = "It has not ended yet", body = Description),
 ))]
 pub(super) async fn result(
@@ -68,7 +73,7 @@ pub(super) async fn result(
     InPath(id): InPath<ExecutionId>,
     Asked(query): Asked<WaitQuery>,
 ) -> Result<Response, Refusal> {
-    let wait = query.wait.map_or(Span(0), |Length(span)| app.wait(span));
+    let wait = query.wait.map_or(Span(0), |span| app.wait(span));
     let ask = |wait| caller.client.ask::<Ending>(Ask::Ending { id, wait });
     let ending = tokio::select! {
         biased;
@@ -95,13 +100,14 @@ fn raw(payload: Payload) -> Response {
     ];
     let bytes = match payload {
         Payload::Json(json) => json.as_str().to_owned().into(),
-        Payload::Bytes { bytes, .. } => bytes,
+        Payload::Bytes(blob) => blob.bytes,
     };
     (headers, bytes).into_response()
 }
 
 /// Look at the attempts of an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}/attempts", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("attempts"))),
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "Oldest first", body = AttemptList),
 ))]
@@ -111,6 +117,7 @@ pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) ->
 
 /// Look at everything that happened to an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}/history", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("history"))),
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "Oldest first", body = HistoryPage),
 ))]
@@ -120,6 +127,7 @@ pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> 
 
 /// Learn what an execution waits for and what would move it on.
 #[utoipa::path(get, path = "/v1/executions/{id}/why", tag = "executions",
+    extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("why"))),
     params(("id" = ExecutionId, Path, description = "Which")), responses(
     (status = 200, description = "The explanation", body = Explanation),
 ))]

@@ -2,19 +2,16 @@
 
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
-use crate::app::App;
 use crate::body::{InPath, One};
-use crate::problem::Refusal;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use onward::call::Ask;
 use onward::wire::{LaneInfo, LaneList, LanePatch};
-use onward_core::{Lane, SetLane};
+use onward_core::Lane;
 use onward_engine::LaneListing;
-use std::sync::Arc;
 
 /// List the lanes that are used or were changed.
-#[utoipa::path(get, path = "/v1/lanes", tag = "lanes", responses(
+#[utoipa::path(get, path = "/v1/lanes", tag = "lanes",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("lanes"))), responses(
     (status = 200, description = "By name", body = LaneList),
 ))]
 pub(super) async fn list(caller: Caller) -> Answer<LaneList> {
@@ -24,36 +21,26 @@ pub(super) async fn list(caller: Caller) -> Answer<LaneList> {
 
 /// Look at a lane. One that nobody used or changed is open and empty.
 #[utoipa::path(get, path = "/v1/lanes/{lane}", tag = "lanes",
+    extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("lane"))),
     params(("lane" = Lane, Path, description = "Which")), responses(
     (status = 200, description = "The lane", body = LaneInfo),
 ))]
 pub(super) async fn get(caller: Caller, InPath(lane): InPath<Lane>) -> Answer<LaneInfo> {
-    Ok(ok(look(&caller, lane).await?))
-}
-
-async fn look(caller: &Caller, lane: Lane) -> Result<LaneInfo, Refusal> {
-    Ok(caller.client.ask::<LaneListing>(Ask::Lane(lane)).await?.into())
+    Ok(ok(caller.client.ask::<LaneListing>(Ask::Lane(lane)).await?.into()))
 }
 
 /// Change what a lane lets through, and what holds for submissions to it. Answers when every partition obeys.
 #[utoipa::path(patch, path = "/v1/lanes/{lane}", tag = "lanes",
+    extensions(("x-roles" = json!(["operate"])), ("x-call" = json!("set_lane"))),
     params(("lane" = Lane, Path, description = "Which")), request_body = LanePatch, responses(
     (status = 200, description = "The lane as it is now", body = LaneInfo),
 ))]
 pub(super) async fn change(
-    State(app): State<Arc<App>>,
     caller: Caller,
     InPath(lane): InPath<Lane>,
     headers: HeaderMap,
     One(patch, _room): One<LanePatch>,
 ) -> Answer<LaneInfo> {
-    let set = SetLane {
-        command: caller.command(&headers, lane.as_str()).unwrap_or_else(|| app.engine().command_id()),
-        namespace: caller.client.namespace().clone(),
-        lane: lane.clone(),
-        by: caller.actor.clone(),
-        change: patch.into(),
-    };
-    app.engine().set_lane_with(set).await?;
-    Ok(ok(look(&caller, lane).await?))
+    let ask = Ask::SetLane { command: caller.command(&headers, lane.as_str()), lane, change: patch.into() };
+    Ok(ok(caller.client.ask::<LaneListing>(ask).await?.into()))
 }

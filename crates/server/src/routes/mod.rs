@@ -7,6 +7,7 @@ mod executions;
 mod keys;
 mod lanes;
 mod operate;
+mod shapes;
 mod submit;
 mod system;
 mod work;
@@ -22,10 +23,11 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use onward::wire::Length;
+use onward_core::Span;
 use onward_engine::clock::{Clock, SystemClock};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -48,8 +50,8 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(executions::why))
         .routes(routes!(operate::cancel))
         .routes(routes!(operate::reschedule))
-        .routes(routes!(operate::priority))
-        .routes(routes!(operate::tags))
+        .routes(routes!(operate::prioritise))
+        .routes(routes!(operate::tag))
         .routes(routes!(operate::revoke))
         .routes(routes!(operate::replay))
         .routes(routes!(bulk::bulk))
@@ -72,6 +74,11 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(system::health))
         .routes(routes!(system::ready))
         .routes(routes!(system::metrics))
+}
+
+/// What the routes say about themselves.
+pub(crate) fn raw() -> OpenApi {
+    all().into_openapi()
 }
 
 /// The whole service.
@@ -106,7 +113,7 @@ async fn in_time(State(app): State<Arc<App>>, request: Request, next: Next) -> R
         Some(value) => {
             let wrong = |why: String| Refusal::new(Fault::Query, why).about("Onward-Timeout");
             let text = value.to_str().map_err(|error| wrong(error.to_string()))?;
-            Some(text.parse::<Length>().map_err(wrong)?.0)
+            Some(text.parse::<Span>().map_err(wrong)?)
         }
     };
     let over = async {

@@ -8,11 +8,10 @@ use crate::problem::Refusal;
 use crate::traces;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use onward::wire::{ItemAnswer, Length, NewWork, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
-use onward::{Description, Error};
-use onward_core::record::State as Stage;
-use onward_core::{PayloadSlot, Rejection};
-use onward_engine::NewExecution;
+use onward::Error;
+use onward::call::{Ask, Ending};
+use onward::wire::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
+use onward_core::{NewExecution, Rejection, Span, Submitted};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitQuery {
     /// Waits this long for the end, at most a minute, and answers with the result if it is there in time.
-    pub(super) wait: Option<Length>,
+    pub(super) wait: Option<Span>,
     /// Whose work; the header `Onward-Namespace` says the same.
     #[param(value_type = Option<onward_core::Namespace>)]
     #[serde(rename = "namespace")]
@@ -32,7 +31,8 @@ pub(super) struct WaitQuery {
 /// Submit an execution.
 ///
 /// Once this answers, the execution is durable. With `wait`, the answer comes when it has ended or the time is up.
-#[utoipa::path(post, path = "/v1/executions", tag = "executions", params(WaitQuery), request_body = NewWork, responses(
+#[utoipa::path(post, path = "/v1/executions", tag = "executions",
+    extensions(("x-roles" = json!(["submit"])), ("x-call" = json!("submit"))), params(WaitQuery), request_body = NewExecution, responses(
     (status = 201, description = "Accepted", body = SubmitAnswer),
     (status = 200, description = "A key stands for an earlier execution, which is answered", body = SubmitAnswer),
 ))]
@@ -41,18 +41,18 @@ pub(super) async fn submit(
     caller: Caller,
     Asked(query): Asked<WaitQuery>,
     headers: HeaderMap,
-    One(work, room): One<NewWork>,
+    One(mut new, room): One<NewExecution>,
 ) -> Answer<SubmitAnswer> {
-    let mut new = work.into_new(&caller.client)?;
+    new.namespace = caller.client.namespace().clone();
     keyed(&mut new, &headers)?;
     new.trace = new.trace.or_else(|| traces::of(&headers));
-    let submitted = app.engine().submit(new).await?;
+    let submitted: Submitted = caller.client.ask(Ask::Submit(Box::new(new))).await?;
     let status = if submitted.created { StatusCode::CREATED } else { StatusCode::OK };
     let mut answer = SubmitAnswer::from(submitted);
-    if let Some(Length(span)) = query.wait {
+    if let Some(span) = query.wait {
         drop(room);
         // It is submitted, whatever comes of the waiting.
-        answer = match wait(&app, answer.clone(), app.wait(span)).await {
+        answer = match wait(&app, &caller, answer.clone(), app.wait(span)).await {
             Ok(waited) => waited,
             Err(refusal) => {
                 tracing::warn!(code = refusal.0.code, "the end of an execution could not be waited for");
@@ -76,43 +76,30 @@ fn keyed(new: &mut NewExecution, headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-async fn wait(app: &App, answer: SubmitAnswer, span: onward_core::Span) -> Result<SubmitAnswer, Refusal> {
-    let waited = tokio::select! {
+async fn wait(app: &App, caller: &Caller, answer: SubmitAnswer, span: Span) -> Result<SubmitAnswer, Refusal> {
+    let ask = |wait| caller.client.ask::<Ending>(Ask::Ending { id: answer.id, wait });
+    let ending = tokio::select! {
         biased;
-        found = app.engine().wait(answer.id, span) => found?,
-        () = app.drained() => app.engine().get(answer.id).await?,
+        ending = ask(span) => ending?,
+        () = app.drained() => ask(Span(0)).await?,
     };
-    let Some(execution) = waited else { return Ok(answer) };
-    let execution_description = Some(Box::new(Description::of(&execution)));
-    let answer = SubmitAnswer { execution: execution_description, ..answer };
-    if !matches!(execution.state, Stage::Finished(_)) {
-        return Ok(answer);
-    }
-    Ok(match app.engine().payload(&execution, PayloadSlot::Result).await? {
-        Some(result) => answer.with_result(result),
-        None => answer,
+    let execution = caller.client.get(answer.id).await?.map(Box::new);
+    let answer = SubmitAnswer { execution, ..answer };
+    Ok(match ending {
+        Ending::Success(result) => answer.with_result(result),
+        _ => answer,
     })
 }
 
 /// Submit up to 1,000 executions together, each on its own.
-#[utoipa::path(post, path = "/v1/executions/batch", tag = "executions", request_body = SubmitBatch, responses(
+#[utoipa::path(post, path = "/v1/executions/batch", tag = "executions",
+    extensions(("x-roles" = json!(["submit"])), ("x-call" = json!("submit_many"))), request_body = SubmitBatch, responses(
     (status = 200, description = "The answers, in the same order", body = SubmitBatchAnswer),
 ))]
-pub(super) async fn submit_batch(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Many(batch, _room): Many<SubmitBatch>,
-) -> Answer<SubmitBatchAnswer> {
-    let count = batch.executions.len();
-    let (mut good, mut places) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for work in batch.executions {
-        places.push(work.into_new(&caller.client).map(|new| good.push(new)));
-    }
-    let mut answers = app.engine().submit_many(good).await?.into_iter();
-    let results = places.into_iter().map(|place| {
-        let missing = || Err(onward_engine::Error::Internal("a submit was not answered".into()));
-        let submitted = place.and_then(|()| answers.next().unwrap_or_else(missing).map_err(Error::from));
-        ItemAnswer::of(submitted, SubmitAnswer::from)
-    });
+pub(super) async fn submit_batch(caller: Caller, Many(batch, _room): Many<SubmitBatch>) -> Answer<SubmitBatchAnswer> {
+    let mut many = batch.executions;
+    many.iter_mut().for_each(|new| new.namespace = caller.client.namespace().clone());
+    let answers: Vec<Result<Submitted, Error>> = caller.client.ask(Ask::SubmitMany(many)).await?;
+    let results = answers.into_iter().map(|answer| ItemAnswer::of(answer, SubmitAnswer::from));
     Ok(ok(SubmitBatchAnswer { results: results.collect() }))
 }

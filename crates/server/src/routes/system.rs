@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::docs;
 use crate::lane_metrics::LaneMetrics;
 use crate::problem::Refusal;
+use crate::routes::shapes;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -17,7 +18,8 @@ use std::sync::Arc;
 const HEALTH_TIME: Span = Span::seconds(2);
 
 /// Say that the process runs.
-#[utoipa::path(get, path = "/healthz", tag = "system", responses(
+#[utoipa::path(get, path = "/healthz", tag = "system",
+    extensions(("x-roles" = json!("anybody"))), responses(
     (status = 200, description = "It runs", content_type = "text/plain", body = String),
 ))]
 pub(super) async fn health() -> &'static str {
@@ -25,7 +27,8 @@ pub(super) async fn health() -> &'static str {
 }
 
 /// Say whether calls can be served: not while draining, and not while the store is away.
-#[utoipa::path(get, path = "/readyz", tag = "system", responses(
+#[utoipa::path(get, path = "/readyz", tag = "system",
+    extensions(("x-roles" = json!("anybody"))), responses(
     (status = 200, description = "They can", content_type = "text/plain", body = String),
     (status = 503, description = "They cannot, and why", content_type = "text/plain", body = String),
 ))]
@@ -47,7 +50,8 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
 }
 
 /// Measure: counters and durations in the text format of Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "system", responses(
+#[utoipa::path(get, path = "/metrics", tag = "system",
+    extensions(("x-roles" = json!(["read", "operate"]))), responses(
     (status = 200, description = "The metrics", content_type = "application/openmetrics-text", body = String),
 ))]
 pub(super) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Refusal> {
@@ -67,7 +71,7 @@ pub(super) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Resu
 pub(super) fn pages() -> Router<Arc<App>> {
     let api = super::describe();
     let page: Arc<str> = docs::page(&api).into();
-    let json: Arc<str> = api.to_json().unwrap_or_default().into();
+    let json: Arc<str> = shapes::named(&api).to_string().into();
     let serve_json = move || async move { ([(header::CONTENT_TYPE, "application/json")], json.to_string()) };
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/docs") }))

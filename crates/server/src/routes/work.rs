@@ -8,21 +8,22 @@ use crate::metrics::Counted;
 use crate::problem::Refusal;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use onward::call::{Ask, Reports};
 use onward::wire::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, ItemAnswer, LeaseToken, Leased,
     ProgressBatch, ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer,
     ReportItem, ReturnRequest, Work, WorkerCancelRequest,
 };
-use onward::{Error, Result as ClientResult};
-use onward_core::{Claimed, CommandId, Fence, Namespace, Rejection, Span, limits};
-use onward_engine::{Engine, LeaseReport, Reported};
+use onward::{Client, Error, Result as ClientResult};
+use onward_core::{Claimed, CommandId, Fence, Namespace, Rejection, Renewed, Report, Reported, Span, end, limits};
 use std::sync::Arc;
 
 /// The most bytes of inputs in one answer; what does not fit is claimed by the next call.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Claim executions under leases; with nothing ready, wait for the first.
-#[utoipa::path(post, path = "/v1/work/claim", tag = "work", request_body = ClaimRequest, responses(
+#[utoipa::path(post, path = "/v1/work/claim", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("claim"))), request_body = ClaimRequest, responses(
     (status = 200, description = "What was claimed; empty when nothing was ready in time", body = ClaimAnswer),
 ))]
 pub(super) async fn claim(
@@ -39,17 +40,17 @@ async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Take
     let _waiting = Counted::in_(&app.metrics.waiting);
     let claimed = tokio::select! {
         biased;
-        claimed = app.engine().claim(&wants, app.wait(request.wait())) => claimed?,
+        claimed = caller.client.ask(Ask::Claim { wants, wait: app.wait(request.wait()) }) => claimed?,
         () = app.drained() => Vec::new(),
     };
-    let mut taken = Taken { engine: app.engine().clone(), claimed };
+    let mut taken = Taken { client: caller.client.clone(), claimed };
     taken.give_back_beyond(ANSWER_BYTES_MAX);
     Ok(taken)
 }
 
 /// Work on its way to a worker. What does not get there is given back.
 struct Taken {
-    engine: Engine,
+    client: Client,
     claimed: Vec<Claimed>,
 }
 
@@ -63,7 +64,7 @@ impl Taken {
         };
         let kept = self.claimed.iter().take_while(fits).count().max(1);
         let rest = self.claimed.split_off(kept.min(self.claimed.len()));
-        drop(Self { engine: self.engine.clone(), claimed: rest });
+        drop(Self { client: self.client.clone(), claimed: rest });
     }
 
     /// What the worker is told.
@@ -74,14 +75,21 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        for claimed in std::mem::take(&mut self.claimed) {
-            let engine = self.engine.clone();
-            tokio::spawn(async move {
-                if let Err(error) = engine.unclaim(claimed.fence).await {
-                    tracing::debug!(%error, "work that nobody received could not be given back; its lease will run out");
-                }
-            });
+        let claimed = std::mem::take(&mut self.claimed);
+        if claimed.is_empty() {
+            return;
         }
+        let client = self.client.clone();
+        let give_back = |claimed: Claimed| {
+            let command = CommandId(client.chance().id());
+            Report { command, fence: claimed.fence, end: end::Unclaim.into() }
+        };
+        let ask = Ask::Report { reports: claimed.into_iter().map(give_back).collect(), claim: None };
+        tokio::spawn(async move {
+            if let Err(error) = client.ask::<Reports>(ask).await {
+                tracing::debug!(%error, "work that nobody received could not be given back; its lease will run out");
+            }
+        });
     }
 }
 
@@ -95,29 +103,25 @@ fn own(namespace: &Namespace, lease: LeaseToken) -> ClientResult<Fence> {
 }
 
 /// What a refusal may say: of an execution of another namespace, only that it does not exist. A lease can be made up.
-async fn veiled<T>(caller: &Caller, fence: Fence, answer: Result<T, onward_engine::Error>) -> ClientResult<T> {
-    if let Err(onward_engine::Error::Refused(_)) = &answer
-        && caller.client.get(fence.execution).await?.is_none()
-    {
+async fn veiled<T>(caller: &Caller, fence: Fence, answer: ClientResult<T>) -> ClientResult<T> {
+    if answer.as_ref().is_err_and(Error::is_refused) && caller.client.get(fence.execution).await?.is_none() {
         return Err(Rejection::ExecutionNotFound(fence.execution).into());
     }
-    answer.map_err(Error::from)
+    answer
 }
 
 /// Extend leases, and learn whether somebody wants an attempt to stop.
-#[utoipa::path(post, path = "/v1/work/renew", tag = "work", request_body = RenewRequest, responses(
+#[utoipa::path(post, path = "/v1/work/renew", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("renew"))), request_body = RenewRequest, responses(
     (status = 200, description = "The answers, in the same order", body = RenewAnswer),
 ))]
-pub(super) async fn renew(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Many(request, _room): Many<RenewRequest>,
-) -> Answer<RenewAnswer> {
-    let ttl = request.lease.map_or(limits::LEASE_DEFAULT, |length| length.0);
+pub(super) async fn renew(caller: Caller, Many(request, _room): Many<RenewRequest>) -> Answer<RenewAnswer> {
+    let ttl = request.lease.unwrap_or(limits::LEASE_DEFAULT);
     let namespace = caller.client.namespace();
     let owned: Vec<ClientResult<Fence>> = request.leases.into_iter().map(|lease| own(namespace, lease)).collect();
     let fences: Vec<Fence> = owned.iter().filter_map(|fence| fence.as_ref().ok().copied()).collect();
-    let renewed = in_place(&caller, owned, app.engine().renew(&fences, ttl).await).await;
+    let answers: Vec<ClientResult<Renewed>> = caller.client.ask(Ask::Renew { leases: fences, ttl }).await?;
+    let renewed = in_place(&caller, owned, answers).await;
     let results = renewed.into_iter().map(|renewed| ItemAnswer::of(renewed, Leased::from)).collect();
     Ok(ok(RenewAnswer { results }))
 }
@@ -126,7 +130,7 @@ pub(super) async fn renew(
 async fn in_place<T>(
     caller: &Caller,
     leases: Vec<ClientResult<Fence>>,
-    answers: Vec<Result<T, onward_engine::Error>>,
+    answers: Vec<ClientResult<T>>,
 ) -> Vec<ClientResult<T>> {
     let (mut answers, mut placed) = (answers.into_iter(), Vec::with_capacity(leases.len()));
     for lease in leases {
@@ -138,34 +142,35 @@ async fn in_place<T>(
     placed
 }
 
-fn unanswered<T>() -> Result<T, onward_engine::Error> {
-    Err(onward_engine::Error::Internal("a call was not answered".into()))
+fn unanswered<T>() -> ClientResult<T> {
+    Err(onward_engine::Error::Internal("a call was not answered".into()).into())
 }
 
 /// Carries out reports; each answer is in its report's place.
-async fn report(app: &App, caller: &Caller, items: Vec<ReportItem>) -> Vec<ClientResult<Reported>> {
+async fn report(caller: &Caller, items: Vec<ReportItem>) -> ClientResult<Vec<ClientResult<Reported>>> {
     let namespace = caller.client.namespace();
-    let mut good: Vec<LeaseReport> = Vec::with_capacity(items.len());
+    let mut good: Vec<Report> = Vec::with_capacity(items.len());
     let places: Vec<ClientResult<Fence>> = items
         .into_iter()
         .map(|item| {
             let fence = own(namespace, item.lease)?;
-            good.push(item.into_report(app.engine().command_id())?);
+            good.push(item.into_report(CommandId(caller.client.chance().id()))?);
             Ok(fence)
         })
         .collect();
-    in_place(caller, places, app.engine().report(good).await).await
+    let Reports { reported, .. } = caller.client.ask(Ask::Report { reports: good, claim: None }).await?;
+    Ok(in_place(caller, places, reported).await)
 }
 
 /// Carries out one report, which a key in the header makes repeatable.
-async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<ReportAnswer> {
+async fn report_one(caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<ReportAnswer> {
     let namespace = caller.client.namespace();
     item.command = item.command.or_else(|| {
         let key = headers.get(IDEMPOTENCY_KEY)?;
         Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes()]))
     });
-    let mut answers = report(app, caller, vec![item]).await;
-    let reported = answers.pop().unwrap_or_else(|| unanswered().map_err(Error::from))?;
+    let mut answers = report(caller, vec![item]).await?;
+    let reported = answers.pop().unwrap_or_else(unanswered)?;
     Ok(ok(reported.into()))
 }
 
@@ -173,16 +178,16 @@ async fn report_one(app: &App, caller: &Caller, headers: &HeaderMap, mut item: R
 macro_rules! ends {
     ($($(#[$about:meta])* $name:ident $path:tt $body:ident;)+) => {$(
         $(#[$about])*
-        #[utoipa::path(post, path = $path, tag = "work", request_body = $body, responses(
+        #[utoipa::path(post, path = $path, tag = "work", request_body = $body,
+            extensions(("x-roles" = json!(["work"])), ("x-call" = json!("report"))), responses(
             (status = 200, description = "What came of it", body = ReportAnswer),
         ))]
         pub(super) async fn $name(
-            State(app): State<Arc<App>>,
             caller: Caller,
             headers: HeaderMap,
             One(request, _room): One<$body>,
         ) -> Answer<ReportAnswer> {
-            report_one(&app, &caller, &headers, request.into()).await
+            report_one(&caller, &headers, request.into()).await
         }
     )+};
 }
@@ -205,39 +210,35 @@ ends! {
 }
 
 /// Say how far an attempt is, and learn whether its lease still holds.
-#[utoipa::path(post, path = "/v1/work/progress", tag = "work", request_body = ProgressRequest, responses(
+#[utoipa::path(post, path = "/v1/work/progress", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("progress"))), request_body = ProgressRequest, responses(
     (status = 200, description = "The lease", body = Leased),
 ))]
-pub(super) async fn progress(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    One(request, _room): One<ProgressRequest>,
-) -> Answer<Leased> {
-    Ok(ok(note(&app, &caller, request).await?))
+pub(super) async fn progress(caller: Caller, One(request, _room): One<ProgressRequest>) -> Answer<Leased> {
+    Ok(ok(note(&caller, request).await?))
 }
 
-async fn note(app: &App, caller: &Caller, request: ProgressRequest) -> ClientResult<Leased> {
+async fn note(caller: &Caller, request: ProgressRequest) -> ClientResult<Leased> {
     let fence = own(caller.client.namespace(), request.lease)?;
-    let noted = app.engine().progress(fence, request.percent, request.message).await;
+    let ask = Ask::Progress { lease: fence, percent: request.percent, message: request.message };
+    let noted: ClientResult<Renewed> = caller.client.ask(ask).await;
     Ok(veiled(caller, fence, noted).await?.into())
 }
 
 /// Say how far many attempts are.
-#[utoipa::path(post, path = "/v1/work/progress/batch", tag = "work", request_body = ProgressBatch, responses(
+#[utoipa::path(post, path = "/v1/work/progress/batch", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("progress"))), request_body = ProgressBatch, responses(
     (status = 200, description = "The answers, in the same order", body = RenewAnswer),
 ))]
-pub(super) async fn progress_batch(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    Many(batch, _room): Many<ProgressBatch>,
-) -> Answer<RenewAnswer> {
-    let notes = batch.items.into_iter().map(|request| note(&app, &caller, request));
+pub(super) async fn progress_batch(caller: Caller, Many(batch, _room): Many<ProgressBatch>) -> Answer<RenewAnswer> {
+    let notes = batch.items.into_iter().map(|request| note(&caller, request));
     let answers = futures_util::future::join_all(notes).await;
     Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
 }
 
 /// End many leases, each on its own, and claim more work in the same breath.
-#[utoipa::path(post, path = "/v1/work/reports", tag = "work", request_body = ReportBatch, responses(
+#[utoipa::path(post, path = "/v1/work/reports", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("report"))), request_body = ReportBatch, responses(
     (status = 200, description = "The answers, in the same order, and what was claimed", body = ReportBatchAnswer),
 ))]
 pub(super) async fn reports(
@@ -259,8 +260,8 @@ pub(super) async fn reports(
             None => None,
         }
     };
-    let (answers, claimed) = futures_util::future::join(report(&app, &caller, batch.reports), claiming).await;
-    let results = answers.into_iter().map(|answer| ItemAnswer::of(answer, ReportAnswer::from)).collect();
+    let (answers, claimed) = futures_util::future::join(report(&caller, batch.reports), claiming).await;
+    let results = answers?.into_iter().map(|answer| ItemAnswer::of(answer, ReportAnswer::from)).collect();
     // Reports that were carried out are answered, whatever became of the claim.
     let (executions, claim_problem) = match claimed {
         Some(Ok(taken)) => (taken.tell(), None),

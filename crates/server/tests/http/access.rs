@@ -87,8 +87,8 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
     for (verb, body) in [
         ("cancel", json!({})),
         ("reschedule", json!({})),
-        ("priority", json!({"priority": 1})),
-        ("tags", json!({})),
+        ("prioritise", json!({"priority": 1})),
+        ("tag", json!({})),
         ("revoke", json!({})),
         ("replay", json!({})),
     ] {

@@ -45,7 +45,9 @@ async fn a_stream_tells_what_happens_later_and_only_what_was_asked_for() {
     let id = site.submit(json!({"kind": "k"})).await;
     site.post(&format!("/v1/executions/{id}/cancel"), json!({"reason": "enough"})).await;
     let told = messages(stream, 1).await;
-    assert_eq!((told[0].0.as_str(), &told[0].2["what"]["cancelled"]["reason"]), ("cancelled", &json!("enough")));
+    let (name, event) = (told[0].0.as_str(), &told[0].2);
+    assert_eq!((name, &event["type"], &event["reason"]), ("cancelled", &json!("cancelled"), &json!("enough")));
+    assert_eq!(event["cancelled_by"], "operator");
     site.drained().await;
 }
 
@@ -81,12 +83,8 @@ async fn what_operators_do_is_told_with_their_names() {
     site.send(&ada, Method::PATCH, "/v1/lanes/emails", Some(&json!({"state": "paused"}))).await;
     let page = site.send(&ada, Method::GET, "/v1/events", None).await.json::<Value>().await.unwrap();
     let by = |name: &str| {
-        let events = page["events"].as_array().unwrap().iter();
-        let mut found = events.filter(|row| {
-            let what = &row["event"]["what"];
-            what.get(name).is_some() || what == name
-        });
-        found.next().map(|row| row["event"]["by"].clone())
+        let mut events = page["events"].as_array().unwrap().iter();
+        events.find(|row| row["event"]["type"] == name).map(|row| row["event"]["by"].clone())
     };
     assert_eq!((by("cancelled"), by("lane_changed")), (Some(json!("ada")), Some(json!("ada"))), "{page}");
     assert_eq!(by("submitted"), Some(Value::Null));

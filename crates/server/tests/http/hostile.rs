@@ -52,7 +52,9 @@ async fn senseless_bodies_are_refused_with_the_reason() {
         (b"{\"kind\":\"k\",\"run_at\":5}", "time_in_past"),
         (b"{\"kind\":\"k\",\"delay\":18446744073709551615}", "invalid_argument"),
         (b"{\"kind\":\"k\",\"uuid\":\"00000000-0000-4000-8000-000000000000\"}", "invalid_argument"),
-        (b"{\"kind\":\"k\",\"input_bytes\":{\"content_type\":\"a\",\"base64\":\"?\"}}", "invalid_argument"),
+        (b"{\"kind\":\"k\",\"input_bytes\":{\"content_type\":\"a\",\"base64\":\"?\"}}", "invalid_body"),
+        (b"{\"kind\":\"k\",\"input_bytes\":{\"content_type\":\"\",\"base64\":\"\"}}", "invalid_content_type"),
+        (b"{\"kind\":\"k\",\"input\":1,\"input_bytes\":{\"content_type\":\"a\",\"base64\":\"\"}}", "payload_twice"),
         (deep.as_bytes(), "payload_too_deep"),
         (deep_enough.as_bytes(), "payload_too_deep"),
     ] {

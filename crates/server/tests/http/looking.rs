@@ -22,9 +22,11 @@ async fn executions_are_found_counted_and_explained() {
     let (_, counts) = site.get("/v1/counts").await;
     assert_eq!((&counts["total"]["n"], &counts["waiting"]["n"]), (&json!(6), &json!(5)));
     let (_, why) = site.get(&format!("/v1/executions/{later}/why")).await;
-    assert_eq!((&why["because"]["reason"], &why["until"][1]["event"]), (&json!("delayed"), &json!("run_now")));
+    assert_eq!(why["state"], "delayed");
+    assert_eq!((&why["reason"]["type"], &why["unblocked_by"][1]["type"]), (&json!("delayed"), &json!("run_now")));
     let (_, history) = site.get(&format!("/v1/executions/{later}/history")).await;
     assert_eq!(history["transitions"].as_array().unwrap().len(), 1);
+    assert_eq!(history["transitions"][0]["type"], "submitted");
     site.drained().await;
 }
 
@@ -33,22 +35,31 @@ async fn operators_steer_one_execution() {
     let site = Site::open().await;
     let id = site.submit(json!({"kind": "k", "delay": "1h"})).await;
     let path = |verb: &str| format!("/v1/executions/{id}/{verb}");
-    let did = |answer: (u16, Value)| {
+    let outcome = |answer: (u16, Value)| {
         assert_eq!(answer.0, 200, "{}", answer.1);
-        answer.1["did"].clone()
+        answer.1["outcome"].clone()
     };
-    assert_eq!(did(site.post(&path("reschedule"), json!({})).await), json!({"rescheduled": {}}));
-    assert_eq!(did(site.post(&path("priority"), json!({"priority": 7})).await), json!({"prioritised": {"before": 0}}));
-    assert_eq!(did(site.post(&path("tags"), json!({"set": {"a": "b"}})).await), json!("tagged"));
-    site.claim().await;
-    assert!(did(site.post(&path("revoke"), json!({"reason": "stuck"})).await)["revoked"].is_object());
-    assert_eq!(did(site.post(&path("cancel"), json!({"reason": "unwanted"})).await), json!("cancelled"));
+    assert_eq!(outcome(site.post(&path("reschedule"), json!({})).await), json!({"type": "rescheduled"}));
+    let prioritised = outcome(site.post(&path("prioritise"), json!({"priority": 7})).await);
+    assert_eq!(prioritised, json!({"type": "prioritised", "before": 0}));
+    assert_eq!(outcome(site.post(&path("tag"), json!({"set": {"a": "b"}})).await), json!({"type": "tagged"}));
+    let claimed = site.claim().await;
+    let (status, other) = site.post(&path("revoke"), json!({"lease": "0".repeat(32)})).await;
+    assert_eq!((status, &other["code"]), (409, &json!("stale_lease")), "it is held under another lease");
+    let lease = claimed["lease"].as_str().unwrap().split('.').nth(1).unwrap();
+    let revoked = outcome(site.post(&path("revoke"), json!({"lease": lease, "reason": "stuck"})).await);
+    assert_eq!((&revoked["type"], &revoked["lease"]), (&json!("revoked"), &json!(lease)));
+    let cancelled = outcome(site.post(&path("cancel"), json!({"reason": "unwanted"})).await);
+    assert_eq!(cancelled, json!({"type": "cancelled"}));
     let (status, again) = site.post(&path("cancel"), json!({})).await;
     assert_eq!((status, &again["code"]), (409, &json!("execution_finished")));
-    assert_eq!(did(site.post(&path("replay"), json!({})).await), json!({"replayed": {"replays": 1}}));
-    did(site.post(&path("cancel"), json!({})).await);
+    let replayed = outcome(site.post(&path("replay"), json!({"expires_after": "1h"})).await);
+    assert_eq!(replayed, json!({"type": "replayed", "replays": 1}));
+    assert!(site.get(&format!("/v1/executions/{id}")).await.1["expires_at"].is_u64(), "its second life has a deadline");
+    outcome(site.post(&path("cancel"), json!({})).await);
     let purged = site.send(&As::default(), Method::DELETE, &format!("/v1/executions/{id}"), None).await;
     assert_eq!(purged.status().as_u16(), 200);
+    assert_eq!(purged.json::<Value>().await.unwrap(), json!({"outcome": {"type": "purged"}}));
     assert_eq!(site.get(&format!("/v1/executions/{id}")).await.0, 404);
     site.drained().await;
 }
@@ -62,7 +73,7 @@ async fn bulk_actions_try_first_and_go_page_by_page() {
     site.submit(json!({"kind": "other"})).await;
     let ask = |dry_run: bool, cursor: Value| {
         let filter = json!({"lane": "emails", "state": "waiting"});
-        json!({"filter": filter, "action": "cancel", "dry_run": dry_run, "limit": 3, "cursor": cursor})
+        json!({"filter": filter, "act": {"type": "cancel"}, "dry_run": dry_run, "limit": 3, "cursor": cursor})
     };
     let (_, tried) = site.post("/v1/bulk", ask(true, Value::Null)).await;
     assert_eq!((tried["matched"].as_array().unwrap().len(), &tried["done"]), (3, &json!(0)));

@@ -124,10 +124,10 @@ async fn many_travel_together_and_each_is_answered_alone() {
     site.submit(json!({"kind": "next"})).await;
     let reports = json!({
         "reports": [
-            {"lease": leases[0], "end": "complete", "result": 1},
-            {"lease": leases[1], "end": "fail", "category": "permanent", "message": "no"},
-            {"lease": leases[1], "end": "delay"},
-            {"lease": leases[1], "end": "unclaim", "result": 1},
+            {"lease": leases[0], "type": "complete", "result": 1},
+            {"lease": leases[1], "type": "fail", "category": "permanent", "message": "no"},
+            {"lease": leases[1], "type": "delay"},
+            {"lease": leases[1], "type": "unclaim", "result": 1},
         ],
         "claim": {"worker": "w"},
     });

@@ -1,14 +1,13 @@
 //! One call to one process: sent, traced, counted, and its answer shown to the checkers.
 
+use super::verbs::WatchedVerb;
 use crate::checker::{Checker, Since};
 use crate::clock::sleep;
 use crate::dice::Dice;
 use crate::world::{Running, World};
 use onward_core::record::LaneState;
-use onward_core::{
-    AfterFailure, Claimed, CommandId, Failure, Fence, Lane, LaneChange, Millis, Namespace, Payload, Span, Submitted,
-};
-use onward_engine::{Error, NewExecution, SubmitIds, Wants};
+use onward_core::{Claimed, Lane, LaneChange, Millis, Namespace, Span};
+use onward_engine::{Error, Wants};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -79,12 +78,6 @@ impl Caller {
         self.world.hub.check(|checker| checker.since(now))
     }
 
-    /// Begins a call: tells the checkers what goes out, and returns when it began and when its caller leaves early.
-    pub(super) fn begin(&mut self, tell: impl FnOnce(&mut Checker)) -> (Since, Option<Span>) {
-        self.world.hub.check(tell);
-        (self.since(), self.hurry())
-    }
-
     /// Shows the checkers the answer to a call, if there was one, and when it came.
     pub(super) fn judge<T>(&self, heard: &Heard<T>, judge: impl FnOnce(&mut Checker, Millis, &Result<T, Error>)) {
         if let Some(answer) = heard {
@@ -93,12 +86,13 @@ impl Caller {
         }
     }
 
-    pub(crate) async fn submit(&mut self, process: &Running, ids: SubmitIds, new: &NewExecution) -> Heard<Submitted> {
-        let (since, hurry) = self.begin(|checker| checker.submits(ids, new));
-        let key = new.idempotency_key.as_ref().map_or("-", |key| key.as_str());
-        self.say(process, format_args!("submit {} key {key} to {} {:?}", ids.execution, new.lane, new.when));
-        let heard = self.hear(process, hurry, process.engine.submit_with(ids, new.clone())).await;
-        self.judge(&heard, |checker, now, answer| checker.submitted(since, now, ids, new, answer));
+    /// Runs a verb: the checkers learn what goes out, and its answer must be true at some moment from then on.
+    pub(crate) async fn run<V: WatchedVerb>(&mut self, process: &Running, verb: &V) -> Heard<V::Reply> {
+        self.world.hub.check(|checker| verb.goes_out(checker));
+        let (since, hurry) = (self.since(), self.hurry());
+        self.say(process, format_args!("{}", verb.shown()));
+        let heard = self.hear(process, hurry, process.engine.run(verb.clone())).await;
+        self.judge(&heard, |checker, now, answer| verb.answered(checker, since, now, answer));
         heard
     }
 
@@ -110,46 +104,6 @@ impl Caller {
         let heard = self.hear(process, hurry, process.engine.claim(wants, wait)).await;
         self.world.wakes(wants);
         self.judge(&heard, |checker, _, answer| checker.claimed(wants, answer));
-        heard
-    }
-
-    pub(crate) async fn complete(
-        &mut self,
-        process: &Running,
-        command: CommandId,
-        fence: Fence,
-        result: &Payload,
-    ) -> Heard<()> {
-        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
-        self.say(process, format_args!("complete {} epoch {} by {command}", fence.execution, fence.epoch));
-        let call = process.engine.complete_with(command, fence, result.clone());
-        let heard = self.hear(process, hurry, call).await;
-        self.judge(&heard, |checker, now, answer| {
-            checker.completed(since, now, (Some(command), fence), result, answer);
-        });
-        heard
-    }
-
-    pub(crate) async fn fail(
-        &mut self,
-        process: &Running,
-        command: CommandId,
-        fence: Fence,
-        failure: &Failure,
-    ) -> Heard<AfterFailure> {
-        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
-        self.say(process, format_args!("fail {} epoch {} by {command}", fence.execution, fence.epoch));
-        let call = process.engine.fail_with(command, fence, failure.clone());
-        let heard = self.hear(process, hurry, call).await;
-        self.judge(&heard, |checker, now, answer| checker.failed(since, now, (command, fence), answer));
-        heard
-    }
-
-    pub(crate) async fn unclaim(&mut self, process: &Running, fence: Fence) -> Heard<()> {
-        let (since, hurry) = (self.since(), self.hurry());
-        self.say(process, format_args!("unclaim {} epoch {}", fence.execution, fence.epoch));
-        let heard = self.hear(process, hurry, process.engine.unclaim(fence)).await;
-        self.judge(&heard, |checker, now, answer| checker.returned(since, now, fence, answer));
         heard
     }
 

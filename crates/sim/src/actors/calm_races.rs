@@ -3,8 +3,11 @@
 use super::{Caller, Submitter};
 use crate::world::{Running, World};
 use onward_core::record::LaneState;
-use onward_core::{Act, Claimed, Class, CommandId, Kind, Lane, Name, Payload, Reason, Span, WorkerName};
-use onward_engine::{NewExecution, Wants};
+use onward_core::{
+    Claimed, Class, CommandId, Kind, Lane, Name, NewExecution, Operate, Payload, Reason, Report, Span, WorkerName, act,
+    end,
+};
+use onward_engine::Wants;
 use std::sync::Arc;
 
 /// The lane from which only a [`CalmRacer`] takes work, so that work stays on the board until it comes.
@@ -31,14 +34,12 @@ impl CalmRacer {
         // The queue is read before there is anything in it, so that the claim below need not read first.
         self.0.claim(&process, &wants, Span(0)).await;
         let new = NewExecution { lane, namespace: namespace.clone(), ..NewExecution::new(kind, Payload::null()) };
-        let ids = process.engine.submit_ids(&new);
-        let Some(Ok(submitted)) = self.0.submit(&process, ids, &new).await else { return };
+        let submit = process.engine.address(new);
+        let Some(Ok(submitted)) = self.0.run(&process, &submit).await else { return };
         let (mut thief, command) = (self.0.split(), CommandId(self.0.dice.wide()));
-        let revoke = Act::Revoke { lease: None, reason: Reason::new("so it was wished") };
-        let (claimed, _) = tokio::join!(
-            self.0.claim(&process, &wants, Span(0)),
-            thief.operate(&process, command, &namespace, submitted.id, &revoke)
-        );
+        let act = act::Revoke { lease: None, reason: Reason::new("so it was wished") }.into();
+        let revoke = Operate { command, namespace, execution: submitted.id, by: None, act };
+        let (claimed, _) = tokio::join!(self.0.claim(&process, &wants, Span(0)), thief.run(&process, &revoke));
         self.finish(&process, claimed.and_then(Result::ok).unwrap_or_default()).await;
         let again = self.0.claim(&process, &wants, WAIT).await;
         self.finish(&process, again.and_then(Result::ok).unwrap_or_default()).await;
@@ -47,8 +48,9 @@ impl CalmRacer {
     /// Completes what it holds, which may be taken away by now.
     async fn finish(&mut self, process: &Running, claimed: Vec<Claimed>) {
         for work in claimed {
-            let command = CommandId(self.0.dice.wide());
-            drop(self.0.complete(process, command, work.fence, &Payload::null()).await);
+            let end = end::Complete { result: Payload::null() }.into();
+            let report = Report { command: CommandId(self.0.dice.wide()), fence: work.fence, end };
+            drop(self.0.run(process, &report).await);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::faults::Fault;
 use crate::world::Running;
 use futures_util::future::join_all;
 use onward_core::record::{Execution, State};
-use onward_core::{Category, CommandId, Failure, Fence, Payload, Span};
+use onward_core::{Category, CommandId, End, Failure, Fence, Payload, Progress, Reason, Report, Span, end};
 
 /// How many callers want one unique key.
 const RIVALS: usize = 3;
@@ -57,7 +57,7 @@ impl Crowd {
     /// Calls in the name of the worker that holds the execution.
     async fn report(&mut self, execution: &Execution, process: &Running) {
         let State::Active(active) = &execution.state else { return };
-        let (lease, attempt) = (&active.lease, active.attempt.index);
+        let (lease, attempt) = (&active.lease, active.attempt.number);
         // A double knows no more than the one it stands for.
         if !self.0.world.hub.check(|checker| checker.is_told(lease.id)) {
             return;
@@ -67,14 +67,15 @@ impl Crowd {
             return;
         };
         let (ttl, command) = (wants.lease, CommandId(self.0.dice.wide()));
-        match self.0.dice.below(4) {
-            0 => drop(self.0.progress(process, fence, 50).await),
-            1 => drop(self.0.renew(process, &[fence], ttl).await),
-            2 => {
-                let failure = Failure::new(Category::transient(), "it did not work");
-                drop(self.0.fail(process, command, fence, &failure).await);
+        let end: End = match self.0.dice.below(4) {
+            0 => {
+                let progress = Progress { fence, percent: Some(50), message: Some(Reason::new("on its way")) };
+                return drop(self.0.run(process, &progress).await);
             }
-            _ => drop(self.0.complete(process, command, fence, &Payload::null()).await),
-        }
+            1 => return drop(self.0.renew(process, &[fence], ttl).await),
+            2 => end::Fail { failure: Failure::new(Category::transient(), "it did not work") }.into(),
+            _ => end::Complete { result: Payload::null() }.into(),
+        };
+        drop(self.0.run(process, &Report { command, fence, end }).await);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::calls::{Caller, Heard};
 use crate::world::Running;
-use onward_core::{Claimed, Fence, Payload, Renewed, Span, Submitted};
-use onward_engine::{Error, NewExecution, Wants};
+use onward_core::{Claimed, Fence, NewExecution, Payload, Renewed, Span, Submitted};
+use onward_engine::{Error, Wants};
 
 /// The answers to a completion and to the claim that came with it.
 pub(crate) type Both = (Result<(), Error>, Result<Vec<Claimed>, Error>);
@@ -62,7 +62,7 @@ impl Caller {
         if let Some(Ok((completed, claimed))) = &heard {
             let now = self.world.hub.now();
             self.world.hub.check(|checker| {
-                checker.completed(since, now, (None, fence), result, completed);
+                checker.completed(since, now, fence, result, completed);
                 checker.claimed(wants, claimed);
             });
         }

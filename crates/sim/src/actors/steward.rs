@@ -4,8 +4,10 @@ use super::Caller;
 use crate::checker::Stage;
 use crate::clock::sleep;
 use crate::world::Running;
-use onward_core::record::{Did, Execution, State};
-use onward_core::{Act, CommandId, ExecutionId, Name, Namespace, Reason, Span, TagKey, TagValue, When};
+use onward_core::record::{Execution, State};
+use onward_core::{
+    Act, ActOutcome, CommandId, ExecutionId, Name, Namespace, Operate, Reason, Span, TagKey, TagValue, When, act,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a steward wants, before it knows with which execution.
@@ -67,7 +69,7 @@ impl Steward {
         let found = hub.check(|checker| checker.pick(draw, |stage| blind || wish.fits(stage)).cloned());
         let Some(execution) = found else { return };
         if let Some(act) = self.act(wish, &execution) {
-            self.operate(&execution.namespace, execution.id, &act).await;
+            self.operate(&execution.namespace, execution.id, act).await;
         }
     }
 
@@ -76,44 +78,51 @@ impl Steward {
         let any = *self.0.dice.pick(&Wish::ALL).unwrap_or(&Wish::Tag);
         let wish = wish.unwrap_or(any);
         if let Some(act) = self.act(wish, execution) {
-            let command = CommandId(self.0.dice.wide());
-            drop(self.0.operate(process, command, &execution.namespace, execution.id, &act).await);
+            let operate = self.wanted(&execution.namespace, execution.id, act);
+            drop(self.0.run(process, &operate).await);
         }
+    }
+
+    /// The call by which an act is wanted.
+    fn wanted(&mut self, namespace: &Namespace, execution: ExecutionId, act: Act) -> Operate {
+        let command = CommandId(self.0.dice.wide());
+        Operate { command, namespace: namespace.clone(), execution, by: None, act }
     }
 
     fn act(&mut self, wish: Wish, execution: &Execution) -> Option<Act> {
         let reason = Reason::new("so it was wished");
         let dice = &mut self.0.dice;
         Some(match wish {
-            Wish::CancelNow => Act::Cancel { reason, grace: None },
-            Wish::AskToStop => Act::Cancel { reason, grace: Some(dice.span(0, 5_000)) },
-            Wish::RunNow => Act::Reschedule { when: When::Now },
-            Wish::RunLater => Act::Reschedule { when: When::After(dice.span(1, 6_000)) },
-            Wish::Prioritise => Act::Prioritise { priority: dice.below(9_001) as u16 },
+            Wish::CancelNow => act::Cancel { reason, grace: None }.into(),
+            Wish::AskToStop => act::Cancel { reason, grace: Some(dice.span(0, 5_000)) }.into(),
+            Wish::RunNow => act::Reschedule::from(When::Now).into(),
+            Wish::RunLater => act::Reschedule::from(When::After(dice.span(1, 6_000))).into(),
+            Wish::Prioritise => act::Prioritise { priority: dice.below(9_001) as u16 }.into(),
             Wish::Tag => {
                 let (team, stage) = (TagKey::parse("team").ok()?, TagKey::parse("stage").ok()?);
                 let value = TagValue::parse(["red", "green"][dice.below(2) as usize]).ok()?;
                 let remove = if dice.percent(40) { BTreeSet::from([team]) } else { BTreeSet::new() };
-                Act::Tag { set: BTreeMap::from([(stage, value)]), remove }
+                act::Tag { set: BTreeMap::from([(stage, value)]), remove }.into()
             }
             Wish::Revoke => {
                 let lease = match &execution.state {
                     State::Active(active) if dice.percent(50) => Some(active.lease.id),
                     _ => None,
                 };
-                Act::Revoke { lease, reason }
+                act::Revoke { lease, reason }.into()
             }
             Wish::Replay => {
                 let deadline = dice.percent(25).then(|| When::After(dice.span(500, 20_000)));
-                Act::Replay { reason, deadline }
+                act::Replay::new(reason, deadline).into()
             }
-            Wish::Purge => Act::Purge,
+            Wish::Purge => act::Purge {}.into(),
         })
     }
 
     /// Calls under one id until there is an answer, and sometimes once more.
-    async fn operate(&mut self, namespace: &Namespace, id: ExecutionId, act: &Act) {
-        let command = CommandId(self.0.dice.wide());
+    async fn operate(&mut self, namespace: &Namespace, id: ExecutionId, act: Act) {
+        let operate = self.wanted(namespace, id, act);
+        let command = operate.command;
         let (hub, forgetful) = (self.0.world.hub.clone(), self.0.world.settings.is_forgetful());
         let mut acknowledged = None;
         for _ in 0..4 {
@@ -121,17 +130,17 @@ impl Steward {
                 sleep(Span(200)).await;
                 continue;
             };
-            let answer = self.0.operate(&process, command, namespace, id, act).await;
+            let answer = self.0.run(&process, &operate).await;
             // What a failover took counts as purged until its submit is repeated.
-            let reborn = self.0.world.settings.later_faults.replica && acknowledged == Some(Did::Purged);
+            let reborn = self.0.world.settings.later_faults.replica && acknowledged == Some(ActOutcome::Purged);
             let excused = forgetful || reborn || hub.check(|checker| checker.is_removed(id));
             match answer {
-                Some(Ok(did)) => {
-                    if acknowledged.is_some_and(|first| first != did) && !excused {
-                        let what = format!("{command} was answered {acknowledged:?}, then {did:?}");
+                Some(Ok(outcome)) => {
+                    if acknowledged.is_some_and(|first| first != outcome) && !excused {
+                        let what = format!("{command} was answered {acknowledged:?}, then {outcome:?}");
                         hub.violate("repeats", what);
                     }
-                    acknowledged = Some(did);
+                    acknowledged = Some(outcome);
                     if self.0.dice.percent(20) {
                         self.0.look_up(&process, id).await;
                     }
@@ -154,7 +163,7 @@ impl Steward {
     pub(crate) async fn race(mut self, id: ExecutionId, namespace: &Namespace, purges: bool) {
         sleep(self.0.dice.span(0, if purges { 10 } else { 60 })).await;
         let reason = Reason::new("so it was wished");
-        let act = if purges { Act::Purge } else { Act::Replay { reason, deadline: None } };
-        self.operate(namespace, id, &act).await;
+        let act = if purges { act::Purge {}.into() } else { act::Replay::new(reason, None).into() };
+        self.operate(namespace, id, act).await;
     }
 }

@@ -5,10 +5,9 @@ use crate::clock::sleep;
 use crate::settings::{FAULTY_COMMANDS, class};
 use futures_util::future::join_all;
 use onward_core::{
-    Backoff, Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, Payload, Policy, RetryPolicy, Span,
-    Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
+    Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, Payload, Policy, RetryPolicy, Span,
+    Submit, Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
-use onward_engine::{NewExecution, SubmitIds};
 use std::collections::BTreeMap;
 
 /// Keys that all submitters of a run share.
@@ -73,8 +72,8 @@ impl Submitter {
     /// Submits this once, without repeating it.
     pub(crate) async fn submit_one(&mut self, new: &NewExecution) {
         let Some(process) = self.0.world.any(&mut self.0.dice) else { return };
-        let ids = process.engine.submit_ids(new);
-        drop(self.0.submit(&process, ids, new).await);
+        let submit = process.engine.address(new.clone());
+        drop(self.0.run(&process, &submit).await);
     }
 
     /// Submits something under every key that was ever used.
@@ -95,15 +94,15 @@ impl Submitter {
 
     /// Submits under one pair of ids until there is an answer, and sometimes once more.
     async fn submit(&mut self, new: &NewExecution) -> Option<Submitted> {
-        let mut ids: Option<SubmitIds> = None;
+        let mut addressed: Option<Submit> = None;
         let mut acknowledged: Option<Submitted> = None;
         for _ in 0..6 {
             let Some(process) = self.0.world.any(&mut self.0.dice) else {
                 sleep(Span(200)).await;
                 continue;
             };
-            let ids = *ids.get_or_insert_with(|| process.engine.submit_ids(new));
-            match self.0.submit(&process, ids, new).await {
+            let submit = addressed.get_or_insert_with(|| process.engine.address(new.clone()));
+            match self.0.run(&process, submit).await {
                 Some(Ok(submitted)) => {
                     // Who was told of another's execution may create its own when that one has ended.
                     let differs =
@@ -143,7 +142,7 @@ impl Submitter {
         if new.priority % 2 == 1 {
             new.trace = TraceContext::new(u128::from(new.priority), now.0 + 1, 1).ok();
         }
-        new.when = when(dice.below(20), dice.between(1, 12_000), now);
+        new.set_when(when(dice.below(20), dice.between(1, 12_000), now));
         new.requires = class(match dice.below(20) {
             0..=13 => &[],
             14..=16 => &["gpu"],
@@ -152,8 +151,8 @@ impl Submitter {
             _ => &["quantum"],
         });
         match dice.below(20) {
-            0 => new.input = Payload::bytes("text/plain", vec![b'x'; dice.between(1, 100) as usize]).ok()?,
-            1..=2 => new.input = super::large(dice)?,
+            0 => new.set_input(Payload::bytes("text/plain", vec![b'x'; dice.between(1, 100) as usize]).ok()?),
+            1..=2 => new.set_input(super::large(dice)?),
             _ => {}
         }
         if dice.percent(20) {
@@ -169,7 +168,7 @@ impl Submitter {
                 .then(|| Span(limits::RETENTION_MIN.0 + dice.below(20_000))),
             dedup_window: None,
         };
-        new.deadline = dice.percent(10).then(|| When::After(dice.span(500, 25_000)));
+        new.expires_after = dice.percent(10).then(|| dice.span(500, 25_000));
         if dice.percent(12) {
             new.unique_key = Some(UniqueKey::parse(&format!("only/{}", dice.below(UNIQUE_KEYS))).ok()?);
             return Some(new);
@@ -185,9 +184,8 @@ impl Submitter {
     fn keyed(&mut self, new: NewExecution, key: u64) -> Option<NewExecution> {
         let settings = &self.0.world.settings;
         let input = if self.0.dice.percent(15) { Payload::of("something else") } else { Payload::of(&key) };
-        Some(NewExecution {
+        let mut keyed = NewExecution {
             lane: settings.lanes.first()?.clone(),
-            input: input.ok()?,
             priority: 0,
             tags: BTreeMap::new(),
             unique_key: None,
@@ -199,7 +197,9 @@ impl Submitter {
             },
             idempotency_key: Some(IdempotencyKey::parse(&format!("order/{key}")).ok()?),
             ..new
-        })
+        };
+        keyed.set_input(input.ok()?);
+        Some(keyed)
     }
 }
 
@@ -216,11 +216,13 @@ fn when(kind: u64, ms: u64, now: Millis) -> When {
 }
 
 fn retry(kind: u64) -> RetryPolicy {
-    let backoff = match kind % 4 {
-        0 => Backoff::Fixed { delay: Span(0), jitter: false },
-        1 => Backoff::Fixed { delay: Span(800), jitter: true },
-        _ => Backoff::Exponential { initial: Span(300), max: Span(4_000), jitter: kind.is_multiple_of(2) },
+    let (first, longest, jitter) = match kind % 4 {
+        0 => (0, 0, false),
+        // A longest pause below the first counts as the first.
+        1 => (800, 300, true),
+        _ => (300, 4_000, kind.is_multiple_of(2)),
     };
+    let (first_pause, longest_pause) = (Span(first), Span(longest));
     let categories = if kind == 5 { vec![Category::transient()] } else { Vec::new() };
-    RetryPolicy { max_retries: (kind % 4) as u32, backoff, categories }
+    RetryPolicy { max_retries: (kind % 4) as u32, first_pause, longest_pause, jitter, categories }
 }

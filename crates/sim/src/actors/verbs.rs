@@ -1,61 +1,77 @@
-//! The calls by which workers pause, report on and give up their work, and by which operators steer executions.
+//! The verbs that callers send: how each is shown, and what the checkers learn of it and of its answer.
 
-use super::calls::{Caller, Heard};
-use crate::world::Running;
-use onward_core::record::Did;
-use onward_core::{Act, CommandId, ExecutionId, Fence, Millis, Namespace, Operate, Reason, Renewed, When};
+use crate::checker::{Checker, Since};
+use onward_core::{Addressed, Millis, Operate, Progress, Report, Submit};
+use onward_engine::Error;
 
-impl Caller {
-    pub(crate) async fn delay(
-        &mut self,
-        process: &Running,
-        command: CommandId,
-        fence: Fence,
-        when: When,
-    ) -> Heard<Millis> {
-        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
-        self.say(process, format_args!("delay {} epoch {} by {command} {when:?}", fence.execution, fence.epoch));
-        let heard = self.hear(process, hurry, process.engine.delay_with(command, fence, when)).await;
-        self.judge(&heard, |checker, now, answer| checker.delayed(since, now, (command, fence), answer));
-        heard
+/// A verb whose answers are checked.
+pub(crate) trait WatchedVerb: Addressed + Clone {
+    /// What a trace says about it.
+    fn shown(&self) -> String;
+
+    /// Somebody sends it, perhaps again.
+    fn goes_out(&self, checker: &mut Checker);
+
+    /// Its answer came.
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>);
+}
+
+impl WatchedVerb for Submit {
+    fn shown(&self) -> String {
+        let new = &*self.new;
+        let key = new.idempotency_key.as_ref().map_or("-", |key| key.as_str());
+        let when = new.when().unwrap_or_default();
+        format!("submit {} key {key} to {} {when:?}", self.id, new.lane)
     }
 
-    pub(crate) async fn progress(&mut self, process: &Running, fence: Fence, percent: u8) -> Heard<Renewed> {
-        let (since, hurry) = self.begin(|checker| checker.says(fence, percent));
-        let message = Reason::new("on its way");
-        self.say(process, format_args!("progress {} epoch {} {percent}", fence.execution, fence.epoch));
-        let call = process.engine.progress(fence, Some(percent), Some(message.clone()));
-        let heard = self.hear(process, hurry, call).await;
-        self.judge(&heard, |checker, now, answer| {
-            checker.progressed(since, now, fence, (percent, &message), answer);
-        });
-        heard
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.submits(self);
     }
 
-    /// Ends an execution that its own worker finds unwanted.
-    pub(crate) async fn give_up(&mut self, process: &Running, command: CommandId, fence: Fence) -> Heard<()> {
-        let (since, hurry) = self.begin(|checker| checker.sent(command, fence));
-        self.say(process, format_args!("cancel own {} epoch {} by {command}", fence.execution, fence.epoch));
-        let call = process.engine.cancel_own(command, fence, Reason::new("nobody needs this"));
-        let heard = self.hear(process, hurry, call).await;
-        self.judge(&heard, |checker, now, answer| checker.given_up(since, now, (command, fence), answer));
-        heard
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.submitted(since, now, self, answer);
+    }
+}
+
+impl WatchedVerb for Report {
+    fn shown(&self) -> String {
+        let Self { command, fence, end } = self;
+        format!("{} {} epoch {} by {command}", end.name(), fence.execution, fence.epoch)
     }
 
-    pub(crate) async fn operate(
-        &mut self,
-        process: &Running,
-        command: CommandId,
-        namespace: &Namespace,
-        id: ExecutionId,
-        act: &Act,
-    ) -> Heard<Did> {
-        let (since, hurry) = self.begin(|checker| checker.operates(command, id, act));
-        self.say(process, format_args!("{} {id} by {command} {act:?}", act.name()));
-        let (namespace, act_again) = (namespace.clone(), act.clone());
-        let operate = Operate { command, namespace, execution: id, by: None, act: act_again };
-        let heard = self.hear(process, hurry, process.engine.operate_with(operate)).await;
-        self.judge(&heard, |checker, _, answer| checker.operated(since, command, id, act, answer));
-        heard
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.reports(self);
+    }
+
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.reported(since, now, self, answer);
+    }
+}
+
+impl WatchedVerb for Progress {
+    fn shown(&self) -> String {
+        format!("progress {} epoch {} {:?}", self.fence.execution, self.fence.epoch, self.percent)
+    }
+
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.says(self);
+    }
+
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.progressed(since, now, self, answer);
+    }
+}
+
+impl WatchedVerb for Operate {
+    fn shown(&self) -> String {
+        format!("{} {} by {} {:?}", self.act.name(), self.execution, self.command, self.act)
+    }
+
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.operates(self);
+    }
+
+    fn answered(&self, checker: &mut Checker, since: Since, _: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.operated(since, self, answer);
     }
 }

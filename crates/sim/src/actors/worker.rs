@@ -1,12 +1,14 @@
 //! Claims, works, renews and reports; stalls, vanishes and repeats itself now and then.
 
-use super::calls::Heard;
 use super::{Caller, boomerang};
 use crate::clock::sleep;
 use crate::faults::Fault;
 use crate::world::Running;
 use onward_core::record::Execution;
-use onward_core::{Category, Claimed, CommandId, Failure, Fence, Payload, Rejection, Span, When, limits};
+use onward_core::{
+    Category, Claimed, CommandId, End, Failure, Fence, Payload, Progress, Reason, Rejection, Report, Reported, Span,
+    When, end, limits,
+};
 use onward_engine::{Error, Wants};
 use std::collections::VecDeque;
 
@@ -40,21 +42,16 @@ struct HeldWork {
 
 impl HeldWork {
     fn new(work: &Claimed) -> Self {
-        let is_kept = boomerang().is_none_or(|kind| kind != work.kind) || work.fence.attempt >= BOOMERANG_ATTEMPTS;
+        let is_kept = boomerang().is_none_or(|kind| kind != work.kind) || work.fence.attempt > BOOMERANG_ATTEMPTS;
         Self { fence: work.fence, is_kept }
     }
 }
 
 /// A report that was made, and how it was answered for good, if it was.
 #[derive(Debug, Clone)]
-struct Report {
-    command: CommandId,
-    fence: Fence,
-    fortune: Fortune,
-    failure: Failure,
-    result: Payload,
-    pause: When,
-    acknowledged: Option<String>,
+struct MadeReport {
+    report: Report,
+    acknowledged: Option<Reported>,
 }
 
 /// Somebody who works.
@@ -63,7 +60,7 @@ pub(crate) struct Worker {
     caller: Caller,
     wants: Wants,
     /// The newest reports, oldest first.
-    past: VecDeque<Report>,
+    past: VecDeque<MadeReport>,
 }
 
 impl Worker {
@@ -178,7 +175,8 @@ impl Worker {
     async fn progress(&mut self, fence: Fence) {
         let percent = self.caller.dice.below(101) as u8;
         if let Some(process) = self.caller.world.any(&mut self.caller.dice) {
-            self.caller.progress(&process, fence, percent).await;
+            let progress = Progress { fence, percent: Some(percent), message: Some(Reason::new("on its way")) };
+            self.caller.run(&process, &progress).await;
         }
     }
 
@@ -207,61 +205,60 @@ impl Worker {
         };
         let failure = Failure::new(category, "it did not work");
         let Some(result) = self.result() else { return };
-        let pause = When::After(self.caller.dice.span(0, 5_000));
-        let report = Report { command, fence, fortune, failure, result, pause, acknowledged: None };
-        let report = self.send(report, 5).await;
+        let when = When::After(self.caller.dice.span(0, 5_000));
+        let end: End = match fortune {
+            Fortune::Fails => end::Fail { failure }.into(),
+            Fortune::GivenBack => end::Unclaim {}.into(),
+            Fortune::Pauses => end::Delay { when }.into(),
+            Fortune::GivenUp => end::Cancel { reason: Reason::new("nobody needs this") }.into(),
+            Fortune::Succeeds | Fortune::Stalls | Fortune::Vanishes => end::Complete { result }.into(),
+        };
+        let made = MadeReport { report: Report { command, fence, end }, acknowledged: None };
+        let made = self.send(made, 5).await;
         if self.past.len() >= PAST_MAX {
             self.past.pop_front();
         }
-        // Giving back draws a new id each time, so it cannot be repeated.
-        if fortune != Fortune::GivenBack {
-            self.past.push_back(report);
-        }
+        self.past.push_back(made);
     }
 
     /// Repeats an old report, preferably about something that is being removed.
     async fn repeat_old(&mut self) {
         let hub = self.caller.world.hub.clone();
-        let is_going = |report: &&Report| {
-            hub.check(|checker| checker.execution(report.fence.execution).is_some_and(Execution::is_purging))
+        let is_going = |made: &&MadeReport| {
+            let id = made.report.fence.execution;
+            hub.check(|checker| checker.execution(id).is_some_and(Execution::is_purging))
         };
         let any = self.caller.dice.below(self.past.len() as u64) as usize;
-        let Some(report) = self.past.iter().find(is_going).or(self.past.get(any)).cloned() else { return };
-        hub.fault(Fault::OldRepeat, format_args!("{} of {}", report.command, report.fence.execution));
-        drop(self.send(report, 1).await);
+        let Some(made) = self.past.iter().find(is_going).or(self.past.get(any)).cloned() else { return };
+        let Report { command, fence, .. } = &made.report;
+        hub.fault(Fault::OldRepeat, format_args!("{command} of {}", fence.execution));
+        drop(self.send(made, 1).await);
     }
 
     /// Sends a report until there is an answer, and sometimes once more.
-    async fn send(&mut self, mut report: Report, tries: u32) -> Report {
-        let Report { command, fence, fortune, failure, result, pause, .. } = report.clone();
+    async fn send(&mut self, mut made: MadeReport, tries: u32) -> MadeReport {
+        let (command, id) = (made.report.command, made.report.fence.execution);
         let forgetful = self.caller.world.settings.is_forgetful();
         for _ in 0..tries {
             let Some(process) = self.caller.world.any(&mut self.caller.dice) else {
                 sleep(Span(200)).await;
                 continue;
             };
-            let caller = &mut self.caller;
-            let answer = match fortune {
-                Fortune::Fails => said(caller.fail(&process, command, fence, &failure).await),
-                Fortune::GivenBack => said(caller.unclaim(&process, fence).await),
-                Fortune::Pauses => said(caller.delay(&process, command, fence, pause).await),
-                Fortune::GivenUp => said(caller.give_up(&process, command, fence).await),
-                _ => said(caller.complete(&process, command, fence, &result).await),
-            };
-            let forgetful = forgetful || self.caller.world.hub.check(|checker| checker.is_removed(fence.execution));
-            let first = &report.acknowledged;
+            let answer = self.caller.run(&process, &made.report).await;
+            let forgetful = forgetful || self.caller.world.hub.check(|checker| checker.is_removed(id));
+            let first = made.acknowledged;
             match answer {
                 Some(Ok(reply)) => {
-                    if first.as_ref().is_some_and(|first| *first != reply) && !forgetful {
+                    if first.is_some_and(|first| first != reply) && !forgetful {
                         let what = format!("{command} was answered {first:?}, then {reply:?}");
                         self.caller.world.hub.violate("repeats", what);
                     }
-                    report.acknowledged = Some(reply);
+                    made.acknowledged = Some(reply);
                     if self.caller.dice.percent(8) {
-                        self.caller.look_up(&process, fence.execution).await;
+                        self.caller.look_up(&process, id).await;
                     }
-                    if fortune == Fortune::GivenBack || !self.caller.errs(25) {
-                        return report;
+                    if !self.caller.errs(25) {
+                        return made;
                     }
                 }
                 Some(Err(error)) if !error.is_temporary() => {
@@ -271,16 +268,11 @@ impl Worker {
                         let what = format!("{command} was acknowledged first and refused later: {error}");
                         self.caller.world.hub.violate("repeats", what);
                     }
-                    return report;
+                    return made;
                 }
                 _ => sleep(self.caller.dice.span(10, 1_000)).await,
             }
         }
-        report
+        made
     }
-}
-
-/// Answers of all kinds, so that a repeat can be compared with the first.
-fn said<T: std::fmt::Debug>(heard: Heard<T>) -> Option<Result<String, Error>> {
-    heard.map(|answer| answer.map(|reply| format!("{reply:?}")))
 }

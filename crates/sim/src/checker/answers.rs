@@ -6,8 +6,7 @@ use super::holding::Holding;
 use super::{Checker, Stage, execution};
 use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, State};
 use onward_core::{
-    AfterFailure, Claimed, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload, PayloadSlot, Rejection,
-    Renewed, WorkerName,
+    Claimed, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload, PayloadSlot, Rejection, Renewed, WorkerName,
 };
 use onward_engine::{Error, Wants};
 use onward_store::ErrorKind;
@@ -29,11 +28,6 @@ impl Checker {
         let (capabilities, lease) = (wants.capabilities.clone(), wants.lease);
         let asks = Asks { namespace, lanes, capabilities, lease };
         self.executions.worker(wants.worker.clone(), asks);
-    }
-
-    /// A command goes out under an id that its caller chose.
-    pub(crate) fn sent(&mut self, command: CommandId, fence: Fence) {
-        self.calls.sent(command, Some(fence));
     }
 
     /// The execution as it is now.
@@ -65,7 +59,7 @@ impl Checker {
         if !matches!(rejection, Rejection::Purged(_)) {
             return self.refused(command, id, happened);
         }
-        let is_known = |last: &EndedAttempt| last.index == fence.attempt && last.ended_by == Some(command);
+        let is_known = |last: &EndedAttempt| last.number == fence.attempt && last.ended_by == Some(command);
         if self.execution(id).and_then(|execution| execution.last.as_ref()).is_some_and(is_known) {
             self.violate(ANSWERS, format!("command {command} is remembered and its caller was told nothing"));
         }
@@ -138,28 +132,27 @@ impl Checker {
         }
     }
 
-    /// A completion was answered. Without an id the engine chose it, so that the call could not be sent twice.
+    /// A completion was answered whose id the engine chose, so that the call could not be sent twice.
     pub(crate) fn completed(
         &mut self,
         since: Since,
         now: Millis,
-        (command, fence): (Option<CommandId>, Fence),
+        fence: Fence,
         result: &Payload,
         answer: &Result<(), Error>,
     ) {
-        match (answer, command) {
-            (Ok(()), command) => {
-                let command = command.or_else(|| self.calls.ender(fence)).unwrap_or(UNKNOWN);
+        match answer {
+            Ok(()) => {
+                let command = self.calls.ender(fence).unwrap_or(UNKNOWN);
                 self.ended(command, fence, |end| *end == AttemptEnd::Succeeded);
                 self.resulted(fence, result);
             }
-            (Err(error), Some(command)) => self.not_ended("a completion", since, now, (command, fence), error),
-            (Err(error), None) => self.fenced_off("a completion", since, now, fence, error),
+            Err(error) => self.fenced_off("complete", since, now, fence, error),
         }
     }
 
     /// An execution holds the result that its worker sent, until it begins a new life or is removed.
-    fn resulted(&mut self, fence: Fence, result: &Payload) {
+    pub(super) fn resulted(&mut self, fence: Fence, result: &Payload) {
         let ended = self.execution(fence.execution).filter(|execution| {
             let is_last = execution.last.as_ref().is_some_and(|last| last.lease == fence.lease);
             // A new life that ended before its first attempt has no result, and the attempt is still the last one.
@@ -170,56 +163,6 @@ impl Checker {
         if kept.as_ref() != Some(result) && !self.executions.is_void(fence.execution) {
             self.violate(ANSWERS, format!("the result of {} is not what was sent", fence.execution));
         }
-    }
-
-    /// A failure was answered.
-    pub(crate) fn failed(
-        &mut self,
-        since: Since,
-        now: Millis,
-        (command, fence): (CommandId, Fence),
-        answer: &Result<AfterFailure, Error>,
-    ) {
-        match answer {
-            Ok(after) => {
-                let told = match after {
-                    AfterFailure::RetryAt(at) => Some(*at),
-                    AfterFailure::Finished => None,
-                };
-                self.ended(
-                    command,
-                    fence,
-                    |end| matches!(end, AttemptEnd::Failed { retry_at, .. } if *retry_at == told),
-                );
-            }
-            Err(error) => self.not_ended("a failure", since, now, (command, fence), error),
-        }
-    }
-
-    /// A lease given back was answered.
-    pub(crate) fn returned(&mut self, since: Since, now: Millis, fence: Fence, answer: &Result<(), Error>) {
-        match answer {
-            Ok(()) => {
-                if !self.ever_held(since, fence, |_| true) && !self.executions.is_void(fence.execution) {
-                    self.violate(ANSWERS, format!("a lease on {} was given back that nobody held", fence.execution));
-                }
-            }
-            Err(error) => self.fenced_off("a return", since, now, fence, error),
-        }
-    }
-
-    /// A call that should have ended an attempt failed or was refused.
-    pub(super) fn not_ended(
-        &mut self,
-        call: &str,
-        since: Since,
-        now: Millis,
-        (command, fence): (CommandId, Fence),
-        error: &Error,
-    ) {
-        let happened = self.calls.ended(command).is_some();
-        self.report_refused(command, fence, happened, error);
-        self.fenced_off(call, since, now, fence, error);
     }
 
     /// Whether an execution was held under a worker's lease, and in this way, at some moment since the call began.
@@ -238,7 +181,7 @@ impl Checker {
             return;
         }
         let stored = self.calls.ended(command).is_some_and(|(id, attempt)| {
-            (*id, attempt.lease, attempt.index) == (fence.execution, fence.lease, fence.attempt) && right(&attempt.end)
+            (*id, attempt.lease, attempt.number) == (fence.execution, fence.lease, fence.attempt) && right(&attempt.end)
         });
         if !stored {
             let what = format!("attempt {} of {} was acknowledged as ended and is not", fence.attempt, fence.execution);
@@ -292,12 +235,12 @@ fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool 
     let State::Active(active) = &execution.state else {
         // Taken away in the commit that gave it out.
         return execution.last.as_ref().is_some_and(|last| {
-            (last.lease, last.index, &last.worker) == (work.fence.lease, work.fence.attempt, worker)
+            (last.lease, last.number, &last.worker) == (work.fence.lease, work.fence.attempt, worker)
         });
     };
     let (lease, attempt, fence) = (&active.lease, &active.attempt, &work.fence);
     (lease.id, lease.epoch, &lease.worker, lease.expires_at) == (fence.lease, fence.epoch, worker, work.expires_at)
-        && (attempt.index, attempt.kind) == (fence.attempt, work.attempt_kind)
+        && (attempt.number, attempt.kind) == (fence.attempt, work.attempt_kind)
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
         && (execution.tags == work.tags || is_tagged_since(execution))
         && (execution.retries, execution.created_at, execution.trace) == (work.retries, work.created_at, work.trace)

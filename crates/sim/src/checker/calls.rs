@@ -3,8 +3,7 @@
 
 use super::Change;
 use onward_core::record::{EndedAttempt, Execution, Record, State};
-use onward_core::{Act, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload};
-use onward_engine::{NewExecution, SubmitIds};
+use onward_core::{Act, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, NewExecution, Operate, Payload, Submit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When a call began: its answer must be true at some moment from then on.
@@ -29,7 +28,7 @@ struct Sent {
 pub(super) struct Calls {
     sent: BTreeMap<CommandId, Sent>,
     ended: BTreeMap<CommandId, (ExecutionId, EndedAttempt)>,
-    requests: BTreeMap<CommandId, NewExecution>,
+    requests: BTreeMap<CommandId, Box<NewExecution>>,
     inputs: BTreeMap<ExecutionId, Payload>,
     /// What operators wanted to remove.
     unwanted: BTreeSet<ExecutionId>,
@@ -50,15 +49,18 @@ impl Calls {
     }
 
     /// Somebody submits, perhaps again.
-    pub(super) fn submits(&mut self, ids: SubmitIds, new: &NewExecution) {
-        self.sent(ids.command, None);
-        self.inputs.entry(ids.execution).or_insert_with(|| new.input.clone());
-        self.requests.entry(ids.command).or_insert_with(|| new.clone());
+    pub(super) fn submits(&mut self, submit: &Submit) {
+        let Submit { command, id, new } = submit;
+        self.sent(*command, None);
+        if let Ok(input) = new.payload() {
+            self.inputs.entry(*id).or_insert(input);
+        }
+        self.requests.entry(*command).or_insert_with(|| new.clone());
     }
 
     /// What a submit asked for, if its caller chose the id.
     pub(super) fn request(&self, command: CommandId) -> Option<&NewExecution> {
-        self.requests.get(&command)
+        self.requests.get(&command).map(|new| &**new)
     }
 
     pub(super) fn input(&self, id: ExecutionId) -> Option<&Payload> {
@@ -71,11 +73,11 @@ impl Calls {
     }
 
     /// An operator's call goes out, perhaps again.
-    pub(super) fn operated(&mut self, command: CommandId, id: ExecutionId, act: &Act) {
-        self.sent(command, None);
-        self.acts.entry(command).or_insert_with(|| act.clone());
-        if *act == Act::Purge {
-            self.unwanted.insert(id);
+    pub(super) fn operates(&mut self, operate: &Operate) {
+        self.sent(operate.command, None);
+        self.acts.entry(operate.command).or_insert_with(|| operate.act.clone());
+        if matches!(operate.act, Act::Purge(_)) {
+            self.unwanted.insert(operate.execution);
         }
     }
 
@@ -137,7 +139,7 @@ impl Calls {
                     }
                     let before = super::execution(change.before.as_deref());
                     self.pauses(before, execution)?;
-                    self.operates(before, execution)?;
+                    self.operated(before, execution)?;
                 }
                 (Key::Attempt(id, _), Some(Record::Attempt(attempt))) => self.ends(*id, attempt)?,
                 _ => {}
@@ -168,7 +170,7 @@ impl Calls {
             return Ok(());
         }
         self.happened(*command)?;
-        let held = (after.id, paused.lease, paused.attempt.index);
+        let held = (after.id, paused.lease, paused.attempt.number);
         match self.sent.get(command).and_then(|sent| sent.fence) {
             Some(fence) if (fence.execution, fence.lease, fence.attempt) != held => {
                 Err(format!("the holder of attempt {} of {} paused {held:?}", fence.attempt, fence.execution))
@@ -178,7 +180,7 @@ impl Calls {
     }
 
     /// What operators were told to be refused did not happen.
-    fn operates(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
+    fn operated(&self, before: Option<&Execution>, after: &Execution) -> Result<(), String> {
         let known = |by| before.is_some_and(|before| before.operated.iter().any(|operated| operated.by == by));
         after.operated.iter().filter(|operated| !known(operated.by)).try_for_each(|operated| self.happened(operated.by))
     }
@@ -189,14 +191,17 @@ impl Calls {
             return if (*other, known) == (id, attempt) {
                 Ok(())
             } else {
-                Err(format!("command {command} ended attempt {} of {other} and {} of {id}", known.index, attempt.index))
+                Err(format!(
+                    "command {command} ended attempt {} of {other} and {} of {id}",
+                    known.number, attempt.number
+                ))
             };
         }
         self.happened(command)?;
         if let Some(fence) = self.sent.get(&command).and_then(|sent| sent.fence)
-            && (fence.execution, fence.lease, fence.attempt) != (id, attempt.lease, attempt.index)
+            && (fence.execution, fence.lease, fence.attempt) != (id, attempt.lease, attempt.number)
         {
-            return Err(format!("the holder of attempt {} of {} ended attempt {}", fence.attempt, id, attempt.index));
+            return Err(format!("the holder of attempt {} of {} ended attempt {}", fence.attempt, id, attempt.number));
         }
         self.ended.insert(command, (id, attempt.clone()));
         Ok(())

@@ -1,7 +1,7 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{EndedAttempt, Execution, ExecutionFormat, Finished, Purging, State, StoredPayload};
+use onward_core::record::{EndedAttempt, Execution, Finished, Purging, State, StoredPayload};
 use onward_core::{Event, Json, Millis, What};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
@@ -11,7 +11,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
     let fixed = |x: &Execution| {
         let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.share.clone());
         let keys = (x.idempotency_key.clone(), x.unique_key.clone());
-        (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by, x.trace, x.format)
+        (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by, x.trace)
     };
     if fixed(before) != fixed(after) {
         return Err("something that never changes has changed".to_owned());
@@ -84,7 +84,7 @@ pub(super) fn clamped(before: Option<&Execution>, after: &Execution) -> bool {
 /// The attempt that a commit ended is the one that was begun, and ran for as long as its events say.
 pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String> {
     let Some(last) = after.last.as_ref().filter(|last| before.last.as_ref() != Some(*last)) else { return Ok(()) };
-    let EndedAttempt { index, started_at, ended_at, ran, .. } = *last;
+    let EndedAttempt { number, started_at, ended_at, ran, .. } = *last;
     let (run, ran_for) = match Stage::of(before) {
         Stage::Active(holding) => (holding.run.clone(), holding.ran_until(ended_at)),
         // Paused before, or paused and ended by the same call, or begun and ended within one commit.
@@ -95,8 +95,8 @@ pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String>
         _ => return Ok(()),
     };
     let right = ran == ran_for || (clamped(Some(before), after) && ran <= ran_for);
-    if run.attempt == index && (run.started_at != started_at || !right) {
-        return Err(format!("attempt {index} from {started_at} ran for {ran}; it was {run:?} and ran for {ran_for}"));
+    if run.attempt == number && (run.started_at != started_at || !right) {
+        return Err(format!("attempt {number} from {started_at} ran for {ran}; it was {run:?} and ran for {ran_for}"));
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ fn emptied(mut execution: Execution) -> Execution {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
-    (execution.trace, execution.format) = (None, ExecutionFormat::First);
+    execution.trace = None;
     execution.tags.clear();
     execution.history.clear();
     execution

@@ -72,7 +72,7 @@ impl Checker {
     /// Whether an attempt is still ended by a call. What is being removed need not remember.
     fn stands(&self, command: CommandId, id: ExecutionId, attempt: u32) -> bool {
         let Some(execution) = self.execution(id) else { return self.is_removed(id) };
-        let by_call = |ended: &EndedAttempt| ended.index == attempt && ended.ended_by == Some(command);
+        let by_call = |ended: &EndedAttempt| ended.number == attempt && ended.ended_by == Some(command);
         let beside = || match self.record(&Key::Attempt(id, attempt)) {
             Some(Record::Attempt(ended)) => by_call(ended),
             _ => false,

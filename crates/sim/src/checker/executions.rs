@@ -105,9 +105,9 @@ impl Executions {
     ) -> Result<(), String> {
         let mut told = BTreeSet::new();
         for change in changes {
-            if let (Key::Attempt(id, index), Some(Record::Attempt(ended))) = (&change.key, change.after.as_deref()) {
+            if let (Key::Attempt(id, number), Some(Record::Attempt(ended))) = (&change.key, change.after.as_deref()) {
                 self.leases.insert(ended.lease, *id);
-                self.followed.insert(ended.lease, (*id, *index, ended.worker.clone()));
+                self.followed.insert(ended.lease, (*id, *number, ended.worker.clone()));
             }
             let Key::Execution(id) = change.key else { continue };
             told.insert(id);
@@ -207,7 +207,7 @@ impl Executions {
         }
         life.epoch = *epoch;
         life.claims += u32::from(!resumed);
-        if attempt + 1 != life.claims {
+        if *attempt != life.claims {
             return Err(format!("attempt {attempt} began as number {}", life.claims));
         }
         let Some(asks) = self.workers.get(worker) else { return Err(format!("nobody is called {worker}")) };

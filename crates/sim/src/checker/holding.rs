@@ -14,7 +14,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(super) fn of(attempt: &Attempt) -> Self {
-        Self { attempt: attempt.index, started_at: attempt.started_at, ran: attempt.ran }
+        Self { attempt: attempt.number, started_at: attempt.started_at, ran: attempt.ran }
     }
 }
 

@@ -4,14 +4,14 @@
 use super::calls::Since;
 use super::{Checker, Stage};
 use crate::checker::answers::ANSWERS;
-use onward_core::record::{Did, Execution};
-use onward_core::{Act, CommandId, ExecutionId, Lane, Namespace, Rejection};
+use onward_core::record::Execution;
+use onward_core::{ActOutcome, ExecutionId, Lane, Namespace, Operate, Rejection};
 use onward_engine::{Error, Report};
 
 impl Checker {
     /// An operator's call goes out.
-    pub(crate) fn operates(&mut self, command: CommandId, id: ExecutionId, act: &Act) {
-        self.calls.operated(command, id, act);
+    pub(crate) fn operates(&mut self, operate: &Operate) {
+        self.calls.operates(operate);
     }
 
     /// Somebody looks for an execution to do something with.
@@ -25,28 +25,22 @@ impl Checker {
     }
 
     /// An operator's call was answered.
-    pub(crate) fn operated(
-        &mut self,
-        since: Since,
-        command: CommandId,
-        id: ExecutionId,
-        act: &Act,
-        answer: &Result<Did, Error>,
-    ) {
+    pub(crate) fn operated(&mut self, since: Since, operate: &Operate, answer: &Result<ActOutcome, Error>) {
+        let (command, id, act) = (operate.command, operate.execution, &operate.act);
         // What is absent counts as purged, and remembers nothing.
-        if answer.as_ref().is_ok_and(|did| *did != Did::Purged) {
+        if answer.as_ref().is_ok_and(|outcome| *outcome != ActOutcome::Purged) {
             self.acknowledged.operated(command, id);
         }
         match answer {
-            Ok(Did::Purged) => {
+            Ok(ActOutcome::Purged) => {
                 let gone = |stage: &&Stage| matches!(stage, Stage::Purging(_) | Stage::Absent);
                 let stages = self.executions.stages(id, since.seq);
                 if !stages.iter().any(gone) && !self.executions.is_void(id) {
                     self.violate(ANSWERS, format!("{id} was acknowledged as removed and is still there"));
                 }
             }
-            Ok(did) => {
-                let done = |x: &Execution| x.operated.iter().any(|done| done.by == command && done.did == *did);
+            Ok(outcome) => {
+                let done = |x: &Execution| x.operated.iter().any(|done| done.by == command && done.outcome == *outcome);
                 if !self.history.any(id, done) && !self.executions.is_void(id) {
                     self.violate(ANSWERS, format!("{} of {id} was acknowledged and never happened", act.name()));
                 }

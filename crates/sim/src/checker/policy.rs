@@ -4,7 +4,7 @@
 //! Like the stages this is a second statement of the rules, and shares no code with them.
 
 use onward_core::record::Execution;
-use onward_core::{Backoff, Category, Event, Millis, Span, What};
+use onward_core::{Category, Event, Millis, RetryPolicy, Span, What};
 use std::ops::RangeInclusive;
 
 /// How often an execution was tried again, as its events tell.
@@ -38,7 +38,7 @@ impl Tries {
         self.reclaims_in_a_row = 0;
         let Some(retry_at) = *retry_at else { return Ok(()) };
         self.retries += 1;
-        let pauses = pauses(retry.backoff, tried);
+        let pauses = pauses(&retry, tried);
         if retry_at < event.at || !pauses.contains(&(retry_at - event.at)) {
             return Err(format!("retry {tried} comes at {retry_at} after a failure at {}, not {pauses:?}", event.at));
         }
@@ -66,14 +66,11 @@ impl Tries {
 }
 
 /// The pauses that a policy allows before a retry; the first one is 0.
-fn pauses(backoff: Backoff, retry: u32) -> RangeInclusive<Span> {
-    let (pause, jitter) = match backoff {
-        Backoff::Fixed { delay, jitter } => (delay, jitter),
-        Backoff::Exponential { initial, max, jitter } => {
-            (Span(initial.0.saturating_mul(2_u64.saturating_pow(retry))).min(max), jitter)
-        }
-    };
-    if jitter { Span(0)..=pause } else { pause..=pause }
+fn pauses(policy: &RetryPolicy, retry: u32) -> RangeInclusive<Span> {
+    let doubled = Span(policy.first_pause.0.saturating_mul(2_u64.saturating_pow(retry)));
+    // Who wants a first pause that is longer than the longest gets it each time.
+    let pause = doubled.min(policy.longest_pause).max(policy.first_pause);
+    if policy.jitter { Span(0)..=pause } else { pause..=pause }
 }
 
 /// Every failure and every lost lease was answered as the policy says, and is counted.
@@ -103,16 +100,21 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_their_limit_and_jitter_only_shortens_them() {
-        let doubling = |jitter| Backoff::Exponential { initial: Span(300), max: Span(4_000), jitter };
-        for (backoff, retry, least, most) in [
-            (Backoff::Fixed { delay: Span(800), jitter: false }, 7, 800, 800),
-            (Backoff::Fixed { delay: Span(800), jitter: true }, 7, 0, 800),
-            (doubling(false), 0, 300, 300),
-            (doubling(false), 3, 2_400, 2_400),
-            (doubling(true), 4, 0, 4_000),
-            (doubling(false), 500, 4_000, 4_000),
+        let policy = |first, longest, jitter| RetryPolicy {
+            first_pause: Span(first),
+            longest_pause: Span(longest),
+            jitter,
+            ..RetryPolicy::default()
+        };
+        for (policy, retry, least, most) in [
+            (policy(800, 800, false), 7, 800, 800),
+            (policy(800, 300, true), 7, 0, 800),
+            (policy(300, 4_000, false), 0, 300, 300),
+            (policy(300, 4_000, false), 3, 2_400, 2_400),
+            (policy(300, 4_000, true), 4, 0, 4_000),
+            (policy(300, 4_000, false), 500, 4_000, 4_000),
         ] {
-            assert_eq!(pauses(backoff, retry), Span(least)..=Span(most), "{backoff:?}");
+            assert_eq!(pauses(&policy, retry), Span(least)..=Span(most), "{policy:?}");
         }
     }
 

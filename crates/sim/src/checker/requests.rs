@@ -2,14 +2,16 @@
 //! submit.
 
 use super::{Change, Checker};
-use onward_core::record::{Execution, ExecutionFormat, Record};
-use onward_core::{Act, Key, Millis, PayloadSlot, Span, What, When};
-use onward_engine::NewExecution;
+use onward_core::record::{Execution, Record};
+use onward_core::{Act, Key, Millis, NewExecution, PayloadSlot, Span, What};
 
 /// The checker of requests, by name.
 const REQUESTS: &str = "requests";
 /// How far the time that a process writes may be from the store's once every clock has been corrected.
 const TIME_ERROR_MAX: Span = Span::seconds(1);
+
+/// When something is to expire: after so long, or at a time.
+type Expiry = (Option<Span>, Option<Millis>);
 
 impl Checker {
     /// Looks at the executions that a commit created.
@@ -44,26 +46,22 @@ impl Checker {
         if !self.same_arguments(born, new) {
             return Some("has other arguments than its submit".to_owned());
         }
-        let needed = if new.trace.is_some() { ExecutionFormat::Traced } else { ExecutionFormat::First };
-        if (born.trace, born.format) != (new.trace, needed) {
+        if born.trace != new.trace {
             return Some(format!("is of the trace {:?} and should be of {:?}", born.trace, new.trace));
         }
-        let asked = match new.when {
-            When::Now => born.created_at,
-            When::After(pause) => born.created_at + pause,
-            When::At(at) => at,
+        let asked = match (new.delay, new.run_at) {
+            (Some(pause), _) => born.created_at + pause,
+            (None, Some(at)) => at,
+            (None, None) => born.created_at,
         };
         let asked = Some(asked).filter(|at| *at > born.created_at);
         // What its record says may already be the work of an operator whose call shares the commit.
         let Some(What::Submitted { delayed_until: written, .. }) = born.history.first().map(|line| &line.what) else {
             return Some("does not remember its submit".to_owned());
         };
-        let (wanted, from) = self.replay_of(born).unwrap_or((new.deadline, born.created_at));
-        let deadline = match wanted {
-            Some(When::After(span)) => Some(from + span),
-            Some(When::At(at)) => Some(at),
-            Some(When::Now) | None => None,
-        };
+        let wanted = (new.expires_after, new.expires_at);
+        let ((after, at), from) = self.replay_of(born).unwrap_or((wanted, born.created_at));
+        let deadline = after.map(|span| from + span).or(at);
         if deadline != born.deadline {
             return Some(format!("expires at {:?} and should at {deadline:?}", born.deadline));
         }
@@ -71,10 +69,13 @@ impl Checker {
     }
 
     /// The deadline that the last replay wished for and when that was, if one shares the commit of its birth.
-    fn replay_of(&self, born: &Execution) -> Option<(Option<When>, Millis)> {
+    fn replay_of(&self, born: &Execution) -> Option<(Expiry, Millis)> {
         let line = born.history.iter().rfind(|line| matches!(line.what, What::Replayed { .. }))?;
         let mut acts = born.operated.iter().rev().filter_map(|operated| self.calls.act(operated.by));
-        acts.find_map(|act| if let Act::Replay { deadline, .. } = act { Some((*deadline, line.at)) } else { None })
+        acts.find_map(|act| match act {
+            Act::Replay(replay) => Some(((replay.expires_after, replay.expires_at), line.at)),
+            _ => None,
+        })
     }
 
     /// Whether an execution was submitted with these arguments; the time is none of them. Priority and tags are compared
@@ -83,10 +84,10 @@ impl Checker {
         let (mut priority, mut tags) = (new.priority, new.tags.clone());
         for act in execution.operated.iter().filter_map(|operated| self.calls.act(operated.by)) {
             match act {
-                Act::Prioritise { priority: wished } => priority = *wished,
-                Act::Tag { set, remove } => {
-                    tags.retain(|key, _| !remove.contains(key));
-                    tags.extend(set.clone());
+                Act::Prioritise(wished) => priority = wished.priority,
+                Act::Tag(wished) => {
+                    tags.retain(|key, _| !wished.remove.contains(key));
+                    tags.extend(wished.set.clone());
                 }
                 _ => {}
             }
@@ -95,9 +96,10 @@ impl Checker {
         let gone = self.execution(execution.id).is_none_or(Execution::is_purging);
         let place = (&execution.namespace, &execution.lane, &execution.kind, execution.priority)
             == (&new.namespace, &new.lane, &new.kind, priority);
+        let input = self.payload(execution, PayloadSlot::Input);
         place
-            && self.payload(execution, PayloadSlot::Input).map_or(gone, |input| input == new.input)
-            && execution.unique_key == new.unique_key
+            && input.map_or(gone, |input| new.payload().is_ok_and(|sent| sent == input))
+            && (&execution.unique_key, &execution.share) == (&new.unique_key, &new.share)
             && (&execution.requires, &execution.tags, &execution.policy) == (&new.requires, &tags, &new.policy)
             && execution.idempotency_key == new.idempotency_key
     }

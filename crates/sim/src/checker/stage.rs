@@ -176,7 +176,7 @@ impl Stage {
                 }
                 Ok(Self::Finished(Outcome::Expired))
             }
-            What::Cancelled { by: Canceller::Operator, attempt, paused: was_paused, .. } => {
+            What::Cancelled { cancelled_by: Canceller::Operator, attempt, paused: was_paused, .. } => {
                 ends_right(*attempt, *was_paused)?;
                 Ok(Self::Finished(Outcome::Cancelled))
             }
@@ -233,8 +233,8 @@ impl Stage {
                 holding.is(*attempt)?;
                 Ok(Self::Active(holding.asked_to_stop(*until)?))
             }
-            What::Cancelled { by, attempt: Some(attempt), paused: false, .. } => {
-                match by {
+            What::Cancelled { cancelled_by, attempt: Some(attempt), paused: false, .. } => {
+                match cancelled_by {
                     Canceller::Owner => holding.acts(*attempt, now)?,
                     Canceller::Operator => holding.is(*attempt)?,
                 }

@@ -4,30 +4,24 @@ use super::answers::ANSWERS;
 use super::calls::Since;
 use super::{Checker, Stage};
 use onward_core::record::LaneState;
-use onward_core::{Millis, PartitionId, Rejection, Submitted, When, limits};
-use onward_engine::{Error, NewExecution, SubmitIds};
+use onward_core::{CommandId, ExecutionId, Millis, NewExecution, PartitionId, Rejection, Submit, Submitted, limits};
+use onward_engine::Error;
 
 impl Checker {
     /// A submit goes out.
-    pub(crate) fn submits(&mut self, ids: SubmitIds, new: &NewExecution) {
-        self.calls.submits(ids, new);
+    pub(crate) fn submits(&mut self, submit: &Submit) {
+        self.calls.submits(submit);
     }
 
     /// A submit was answered.
-    pub(crate) fn submitted(
-        &mut self,
-        since: Since,
-        now: Millis,
-        ids: SubmitIds,
-        new: &NewExecution,
-        answer: &Result<Submitted, Error>,
-    ) {
+    pub(crate) fn submitted(&mut self, since: Since, now: Millis, submit: &Submit, answer: &Result<Submitted, Error>) {
+        let Submit { command, id, new } = submit;
         // A caller that is told of another execution is told that its own does not exist.
         if let Err(Error::Refused(_)) | Ok(Submitted { created: false, .. }) = answer {
-            let happened = self.executions.created_by(ids.command).is_some();
-            self.refused(ids.command, ids.execution, happened);
+            let happened = self.executions.created_by(*command).is_some();
+            self.refused(*command, *id, happened);
         }
-        self.answered(since, now, Some(ids), new, answer);
+        self.answered(since, now, Some((*command, *id)), new, answer);
     }
 
     /// Many submits in one call were answered. The engine chose their ids, and the answers come in their order.
@@ -54,7 +48,7 @@ impl Checker {
         &mut self,
         since: Since,
         now: Millis,
-        ids: Option<SubmitIds>,
+        ids: Option<(CommandId, ExecutionId)>,
         new: &NewExecution,
         answer: &Result<Submitted, Error>,
     ) {
@@ -64,7 +58,7 @@ impl Checker {
                 self.accepted(since, ids, new, *submitted);
             }
             Err(Error::Refused(rejection)) => {
-                let partition = ids.map(|ids| ids.execution.partition());
+                let partition = ids.map(|(_, id)| id.partition());
                 let is_right = self.rightly_turned_away(since, now, partition, new, rejection);
                 if since.rollbacks == self.rollbacks && !is_right {
                     self.unjustified("a submit", rejection, &new.lane);
@@ -74,7 +68,13 @@ impl Checker {
         }
     }
 
-    fn accepted(&mut self, since: Since, ids: Option<SubmitIds>, new: &NewExecution, submitted: Submitted) {
+    fn accepted(
+        &mut self,
+        since: Since,
+        ids: Option<(CommandId, ExecutionId)>,
+        new: &NewExecution,
+        submitted: Submitted,
+    ) {
         let Submitted { id, created } = submitted;
         // What was removed may be born again, and its key may go on standing for it.
         let lost = self.rollbacks > 0 && (self.executions.is_void(id) || self.execution(id).is_none());
@@ -98,7 +98,7 @@ impl Checker {
             return self.violate(ANSWERS, format!("{id} stands for a submit with other arguments"));
         }
         let is_right = match ids {
-            Some(ids) => created == (created_by == ids.command) && (!created || id == ids.execution),
+            Some((command, own)) => created == (created_by == command) && (!created || id == own),
             None => !created || self.history.was(id, since.seq, None),
         };
         let key = new.idempotency_key.as_ref();
@@ -128,9 +128,7 @@ impl Checker {
                 let drains = |at| self.lanes.said(&name, at, LaneState::Draining, since.seq);
                 *lane == new.lane && partition.map_or_else(|| (0..self.partitions).map(PartitionId).any(drains), drains)
             }
-            Rejection::TimeInPast { .. } => {
-                matches!(new.when, When::At(at) if at + limits::PAST_GRACE < now)
-            }
+            Rejection::TimeInPast { .. } => new.run_at.is_some_and(|at| at + limits::PAST_GRACE < now),
             Rejection::IdempotencyMismatch { existing } => self.history.first(*existing).is_some_and(|execution| {
                 (&execution.namespace, &execution.idempotency_key) == (&new.namespace, &new.idempotency_key)
                     && (self.executions.is_removed(*existing) || !self.same_arguments(execution, new))

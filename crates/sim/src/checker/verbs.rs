@@ -1,32 +1,57 @@
-//! Answers to workers that pause, report on or give up their work are true.
+//! Answers to workers about the ends of their leases and about their progress are true.
 
 use super::answers::ANSWERS;
 use super::calls::Since;
 use super::{Checker, Stage};
 use onward_core::record::{Attempt, AttemptEnd, EndedAttempt, Execution, Pause, Record, State};
-use onward_core::{CommandId, Fence, Key, Millis, Reason, Renewed};
+use onward_core::{CommandId, End, Fence, Key, Millis, Progress, Renewed, Report, Reported};
 use onward_engine::Error;
 
 impl Checker {
-    /// A worker that goes on later was answered.
-    pub(crate) fn delayed(
-        &mut self,
-        since: Since,
-        now: Millis,
-        (command, fence): (CommandId, Fence),
-        answer: &Result<Millis, Error>,
-    ) {
-        let until = match answer {
-            Ok(until) => *until,
+    /// A worker's report goes out.
+    pub(crate) fn reports(&mut self, report: &Report) {
+        self.calls.sent(report.command, Some(report.fence));
+    }
+
+    /// A worker's report was answered.
+    pub(crate) fn reported(&mut self, since: Since, now: Millis, report: &Report, answer: &Result<Reported, Error>) {
+        let Report { command, fence, end } = report;
+        let (command, fence) = (*command, *fence);
+        let reported = match answer {
+            Ok(reported) => *reported,
             Err(error) => {
-                let happened = self.was_paused(fence, command, |_| true);
+                let happened = self.calls.ended(command).is_some() || self.was_paused(fence, command, |_| true);
                 self.report_refused(command, fence, happened, error);
-                return self.fenced_off("a delay", since, now, fence, error);
+                return self.fenced_off(end.name(), since, now, fence, error);
             }
         };
-        let right = |pause| pause == Pause::Delayed { until };
-        if !self.was_paused(fence, command, right) && !self.executions.is_void(fence.execution) {
-            self.violate(ANSWERS, format!("{} was acknowledged as delayed until {until} and is not", fence.execution));
+        let follows = |again_at: Option<Millis>, ended| reported == Reported { again_at, ended };
+        match end {
+            End::Complete(complete) => {
+                self.ended(command, fence, |end| *end == AttemptEnd::Succeeded && follows(None, true));
+                self.resulted(fence, &complete.result);
+            }
+            End::Fail(_) => self.ended(command, fence, |end| match end {
+                AttemptEnd::Failed { retry_at, .. } => follows(*retry_at, retry_at.is_none()),
+                _ => false,
+            }),
+            End::Cancel(_) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled && follows(None, true)),
+            End::Delay(_) => {
+                let right = |pause: Pause| matches!(pause, Pause::Delayed { until } if follows(Some(until), false));
+                if !self.was_paused(fence, command, right) && !self.executions.is_void(fence.execution) {
+                    let what = format!("a delay of {} was acknowledged as {reported:?} and is not", fence.execution);
+                    self.violate(ANSWERS, what);
+                }
+            }
+            // An attempt that had a pause before goes on after this one too.
+            End::Unclaim(_) if self.was_paused(fence, command, |pause| pause == Pause::Returned) => {
+                if !follows(None, false) {
+                    self.violate(ANSWERS, format!("{} was given back and answered {reported:?}", fence.execution));
+                }
+            }
+            End::Unclaim(_) => {
+                self.ended(command, fence, |end| *end == AttemptEnd::Returned && follows(None, false));
+            }
         }
     }
 
@@ -41,8 +66,10 @@ impl Checker {
     }
 
     /// A worker says how far it is.
-    pub(crate) fn says(&mut self, fence: Fence, percent: u8) {
-        self.calls.says(fence.lease, percent);
+    pub(crate) fn says(&mut self, progress: &Progress) {
+        if let Some(percent) = progress.percent {
+            self.calls.says(progress.fence.lease, percent);
+        }
     }
 
     /// A worker that said how far it is was answered.
@@ -50,15 +77,16 @@ impl Checker {
         &mut self,
         since: Since,
         now: Millis,
-        fence: Fence,
-        (percent, message): (u8, &Reason),
+        progress: &Progress,
         answer: &Result<Renewed, Error>,
     ) {
+        let Progress { fence, percent, message } = progress;
+        let fence = *fence;
         match answer {
             Ok(renewed) => {
                 let said = |x: &Execution| {
-                    let progress = x.progress.as_ref();
-                    let right = progress.is_some_and(|said| (said.percent, &said.message) == (Some(percent), message));
+                    let kept = x.progress.as_ref().map(|said| (said.percent, Some(&said.message)));
+                    let right = kept == Some((*percent, message.as_ref()));
                     let stop = match &x.state {
                         State::Active(active) if active.lease.id == fence.lease => active.stop.clone(),
                         _ => return false,
@@ -73,21 +101,21 @@ impl Checker {
                 };
                 let seen = self.history.any(fence.execution, said)
                     || self.ended_since(since, fence)
-                    || self.overtaken(since, fence, percent);
+                    || self.overtaken(since, fence, *percent);
                 if !seen && !self.executions.is_void(fence.execution) {
                     self.violate(ANSWERS, format!("what was said about {} is not remembered", fence.execution));
                 }
                 self.told_to_stop(since, fence, renewed);
             }
-            Err(error) => self.fenced_off("a report", since, now, fence, error),
+            Err(error) => self.fenced_off("progress", since, now, fence, error),
         }
     }
 
     /// Whether another report about how far an attempt is was committed during the call, perhaps in the same commit behind
     /// it, so that no record shows the first.
-    fn overtaken(&self, since: Since, fence: Fence, percent: u8) -> bool {
+    fn overtaken(&self, since: Since, fence: Fence, percent: Option<u8>) -> bool {
         self.history.changed_since(fence.execution, since.seq, |before, after| {
-            let other = after.progress.as_ref().and_then(|said| said.percent).filter(|other| *other != percent);
+            let other = after.progress.as_ref().and_then(|said| said.percent).filter(|other| Some(*other) != percent);
             before.progress != after.progress && other.is_some_and(|other| self.calls.said(fence.lease, other))
         })
     }
@@ -108,20 +136,6 @@ impl Checker {
             self.violate(ANSWERS, format!("the holder of {} was told to stop: {told:?}", fence.execution));
         }
     }
-
-    /// A worker that wants its work no more was answered.
-    pub(crate) fn given_up(
-        &mut self,
-        since: Since,
-        now: Millis,
-        (command, fence): (CommandId, Fence),
-        answer: &Result<(), Error>,
-    ) {
-        match answer {
-            Ok(()) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled),
-            Err(error) => self.not_ended("a cancellation", since, now, (command, fence), error),
-        }
-    }
 }
 
 /// What a call that paused an attempt was answered, as the execution remembers it.
@@ -131,8 +145,8 @@ fn paused(execution: &Execution, fence: Fence, command: CommandId) -> Option<Pau
         State::Waiting(waiting) => waiting.next.paused().map(|paused| &paused.attempt),
         State::Finished(_) => None,
     };
-    let running = running.filter(|attempt| attempt.index == fence.attempt).map(|Attempt { pauses, .. }| pauses);
-    let last = execution.last.as_ref().filter(|last| last.index == fence.attempt);
+    let running = running.filter(|attempt| attempt.number == fence.attempt).map(|Attempt { pauses, .. }| pauses);
+    let last = execution.last.as_ref().filter(|last| last.number == fence.attempt);
     let pauses = running.or(last.map(|EndedAttempt { pauses, .. }| pauses))?;
     pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| *pause)
 }

@@ -2,12 +2,12 @@
 
 use super::rules::{before_read, counted, swap};
 use onward_core::record::{Next, Record, State};
-use onward_core::{Act, Command, ExecutionId, Key, Millis, Rejection, Reply, Span, Stop, View};
+use onward_core::{Act, Command, End, ExecutionId, Key, Millis, Rejection, Reply, Report, Span, Stop, View};
 
 /// Which execution a command wants to run again, if it does.
 fn replayed(command: &Command) -> Option<ExecutionId> {
     match command {
-        Command::Operate(operate) if matches!(operate.act, Act::Replay { .. }) => Some(operate.execution),
+        Command::Operate(operate) if matches!(operate.act, Act::Replay(_)) => Some(operate.execution),
         _ => None,
     }
 }
@@ -47,13 +47,7 @@ pub(super) fn half_purged_denies(view: &mut View<'_>, command: &Command, now: Mi
 }
 
 pub(super) fn stop_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
-    let fence = match command {
-        Command::Fail(fail) => Some(fail.fence),
-        Command::Unclaim(unclaim) => Some(unclaim.fence),
-        Command::Delay(delay) => Some(delay.fence),
-        _ => None,
-    };
-    if let Some(fence) = fence
+    if let Command::Report(Report { fence, end: End::Fail(_) | End::Unclaim(_) | End::Delay(_), .. }) = command
         && let Some(mut execution) = before_read(view, fence.execution)
         && let State::Active(active) = &mut execution.state
         && active.stop.take().is_some()

@@ -4,8 +4,8 @@ use super::{Mutant, lives};
 use crate::hub::Hub;
 use onward_core::record::{Execution, Next, Readiness, Record, State, Waiting};
 use onward_core::{
-    Claim, Command, CommandId, Deliver, ExecutionId, Fence, Key, Millis, Rejection, Reply, Span, Stop, View, When,
-    apply, index, limits,
+    Claim, Command, CommandId, Deliver, End, ExecutionId, Fence, Key, Looked, Millis, Rejection, Reply, Report, Span,
+    Stop, View, When, apply, index, limits,
 };
 use onward_engine::Rules;
 use std::cell::{Cell, RefCell};
@@ -68,12 +68,8 @@ fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply
     let mut command = command.clone();
     let fence = match &mut command {
         Command::Renew(renew) => Some(&mut renew.fence),
-        Command::Complete(complete) => Some(&mut complete.fence),
-        Command::Fail(fail) => Some(&mut fail.fence),
-        Command::Unclaim(unclaim) => Some(&mut unclaim.fence),
-        Command::Delay(delay) => Some(&mut delay.fence),
         Command::Progress(progress) => Some(&mut progress.fence),
-        Command::Cancel(cancel) => Some(&mut cancel.fence),
+        Command::Report(report) => Some(&mut report.fence),
         _ => None,
     };
     if let Some(fence) = fence
@@ -81,15 +77,15 @@ fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply
         && let State::Active(active) = &execution.state
     {
         let execution = execution.id;
-        *fence = Fence { execution, lease: active.lease.id, epoch: active.lease.epoch, attempt: active.attempt.index };
+        *fence = Fence { execution, lease: active.lease.id, epoch: active.lease.epoch, attempt: active.attempt.number };
     }
     counted(view, &command, now)
 }
 
 fn repeat_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
     let mut command = command.clone();
-    if let Command::Complete(complete) = &mut command {
-        complete.command = CommandId(complete.command.0 ^ u128::from(OPERATIONS.get() + 1));
+    if let Command::Report(Report { command: id, end: End::Complete(_), .. }) = &mut command {
+        *id = CommandId(id.0 ^ u128::from(OPERATIONS.get() + 1));
     }
     counted(view, &command, now)
 }
@@ -148,7 +144,7 @@ fn timer_only_by_sweep(view: &mut View<'_>, command: &Command, now: Millis) -> R
         && let Some(at) = index::due(&record)
         && (at..at + OVERLOOKED).contains(&now)
     {
-        return Ok(Reply::Due { acted: false, next: None });
+        return Ok(Reply::Due(Looked { acted: false, next: None }));
     }
     counted(view, command, now)
 }
@@ -203,7 +199,7 @@ fn lease_too_long(view: &mut View<'_>, command: &Command, now: Millis) -> Result
 fn delay_ignored(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
     let mut command = command.clone();
     if let Command::Submit(submit) = &mut command {
-        submit.when = When::Now;
+        submit.new.set_when(When::Now);
     }
     counted(view, &command, now)
 }

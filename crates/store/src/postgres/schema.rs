@@ -3,11 +3,10 @@
 use super::address::Address;
 use super::fault::{self, unsuitable};
 use super::statement::in_schema;
+use crate::layout::{self, LAYOUT};
 use crate::{Error, ErrorKind, Meta, Result};
 use tokio_postgres::{Client, Transaction};
 
-/// The layout of the tables and functions; raised when they change, and never opened by an older program.
-const LAYOUT: u32 = 1;
 /// How many partitions a new store gets unless it is told otherwise.
 pub(super) const PARTITIONS_DEFAULT: u16 = 64;
 const TABLES: &str = include_str!("schema.sql");
@@ -75,13 +74,7 @@ async fn verify(transaction: &Transaction<'_>, address: &Address) -> Result<Meta
     }
     let damaged = || fault::corrupt("the meta table holds no layout, store id or partition count");
     let layout: u32 = find("layout").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
-    if layout > LAYOUT {
-        let message = format!(
-            "schema {schema} was written by a newer version (layout {layout}, this one knows up to {LAYOUT}): \
-             upgrade this program"
-        );
-        return Err(Error::new(ErrorKind::Newer, message).unwritten());
-    }
+    layout::check(&format!("schema {schema}"), layout)?;
     let partitions: u16 = find("partitions").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
     let store_id = find("store_id").and_then(|text| u128::from_str_radix(text, 16).ok()).ok_or_else(damaged)?;
     match address.partitions {

@@ -7,6 +7,7 @@ use super::schema::{self, Mark};
 use super::turn::{self, Turn};
 use super::writer::{Companions, Request};
 use super::{Options, Sqlite, SqliteState, fault, local_path, watch, writer};
+use crate::layout::{self, LAYOUT};
 use crate::limits::PARTITIONS_MAX;
 use crate::{Error, ErrorKind, Meta, Result};
 use parking_lot::Mutex;
@@ -111,8 +112,7 @@ fn examine(path: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = Connection::open_with_flags(immutable_uri(path), flags).and_then(|conn| schema::mark(&conn));
     match look {
-        Ok(Mark::Ours(layout)) if layout > schema::LAYOUT => Err(newer(path, layout)),
-        Ok(Mark::Ours(_)) => Ok(()),
+        Ok(Mark::Ours(layout)) => layout::check(&path.display().to_string(), layout),
         Ok(Mark::Foreign) => Err(foreign(path)),
         Ok(Mark::Empty) if has_content(&beside(path, "-wal")) => Err(foreign(path)),
         Ok(Mark::Empty) => Ok(()),
@@ -132,12 +132,7 @@ fn verify(path: &Path, conn: &Connection, wanted: Option<u16>) -> Result<Meta> {
         return Err(Error::new(ErrorKind::ReadOnly, message).unwritten());
     }
     match schema::mark(conn).map_err(fault::reading)? {
-        Mark::Ours(schema::LAYOUT) => {}
-        Mark::Ours(layout) if layout > schema::LAYOUT => return Err(newer(path, layout)),
-        Mark::Ours(layout) => {
-            let message = format!("{} has the unknown layout {layout}: it was never released", path.display());
-            return Err(Error::new(ErrorKind::Foreign, message).unwritten());
-        }
+        Mark::Ours(layout) => layout::check(&path.display().to_string(), layout)?,
         Mark::Empty | Mark::Foreign => return Err(foreign(path)),
     }
     let (store_id, partitions) = schema::fixed(conn)?;
@@ -149,7 +144,7 @@ fn verify(path: &Path, conn: &Connection, wanted: Option<u16>) -> Result<Meta> {
             );
             Err(Error::new(ErrorKind::Unsuitable, message).unwritten())
         }
-        _ => Ok(Meta { store_id, partitions, layout: schema::LAYOUT }),
+        _ => Ok(Meta { store_id, partitions, layout: LAYOUT }),
     }
 }
 
@@ -168,14 +163,6 @@ fn connect(path: &Path, extra: OpenFlags) -> Result<Connection> {
     let mut conn = Connection::open_with_flags(path, flags).map_err(fault::reading)?;
     conn.busy_handler(Some(turn::busy)).map_err(fault::reading)?;
     Ok(conn)
-}
-
-fn newer(path: &Path, layout: u32) -> Error {
-    let (shown, known) = (path.display(), schema::LAYOUT);
-    let message = format!(
-        "{shown} was written by a newer version (layout {layout}, this one knows up to {known}): upgrade this program"
-    );
-    Error::new(ErrorKind::Newer, message).unwritten()
 }
 
 fn foreign(path: &Path) -> Error {

@@ -6,11 +6,10 @@
 
 use super::Synchronous;
 use super::fault;
+use crate::layout::LAYOUT;
 use crate::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
-/// The layout of the tables below; raised when they change, and never opened by an older program.
-pub(super) const LAYOUT: u32 = 1;
 /// Marks a file as ours in the SQLite header: the letters ONWD.
 pub(super) const APPLICATION_ID: i32 = 0x4f4e_5744;
 /// A row longer than a quarter of a page spills to a page of its own, which doubles what a commit writes. Most records have

@@ -9,6 +9,7 @@ use super::read::{bytes, list};
 use super::script::{Call, alone};
 use super::watch::{HINTS_KEPT, Listener};
 use super::{Valkey, ValkeyState, fault};
+use crate::layout::{self, LAYOUT};
 use crate::{Clock, Error, ErrorKind, Home, Meta, Result};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -19,8 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How many partitions a new store gets unless its address says otherwise.
 const PARTITIONS_DEFAULT: u16 = 64;
-/// The layout of the keys; raised when it changes, and never opened by an older program.
-const LAYOUT: u32 = 1;
 /// What the meta key of a store says it is.
 const KIND: &str = "onward-store";
 
@@ -111,13 +110,7 @@ async fn meta(net: &Net) -> Result<(Meta, u16)> {
 }
 
 fn verify(prefix: &str, meta: Meta, wanted: Option<u16>) -> Result<Meta> {
-    if meta.layout > LAYOUT {
-        let message = format!(
-            "the store {prefix} was written by a newer version (layout {}, this one knows up to {LAYOUT}): upgrade this program",
-            meta.layout
-        );
-        return Err(Error::new(ErrorKind::Newer, message).unwritten());
-    }
+    layout::check(&format!("the store {prefix}"), meta.layout)?;
     match wanted {
         Some(wanted) if wanted != meta.partitions => {
             let message = format!(

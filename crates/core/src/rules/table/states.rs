@@ -2,8 +2,8 @@
 
 use crate::record::{AttemptEnd, Execution, Next, Outcome, Readiness, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
-use crate::{Act, Category, Fence, LeaseId, Millis, Policy, Span, Submit, When, limits};
+use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::{Act, Category, Fence, LeaseId, Millis, Policy, Span, Submit, When, act, limits};
 
 /// The states. The caller of a worker's command holds or held lease 10; command 40 was its last under that lease, and
 /// command 41 the last of an operator, where there were such calls.
@@ -135,13 +135,13 @@ fn work(class: Class, retries_left: bool) -> Submit {
     let policy = Policy { attempt_timeout, ..make::retry(needed + u32::from(retries_left), pause) };
     let expires = matches!(class, Class::ReadyTooLate | Class::ActiveTooLate | Class::Expired);
     let when = if class == Class::DelayedSubmitted { When::After(Span::seconds(5)) } else { When::Now };
-    Submit { policy, when, deadline: expires.then_some(When::After(Span::seconds(5))), ..submit(1) }
+    with!(submit(1), policy, when, deadline: expires.then_some(When::After(Span::seconds(5))))
 }
 
 /// A world with execution 1 in a class, and the fence of the caller.
 pub(super) fn world_in(class: Class, retries_left: bool) -> (World, Fence) {
     let mut world = World::new(1);
-    let mut fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 0 };
+    let mut fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 1 };
     if class == Class::Absent {
         return (world, fence);
     }
@@ -150,7 +150,7 @@ pub(super) fn world_in(class: Class, retries_left: bool) -> (World, Fence) {
         Class::Absent | Class::ReadyFirst | Class::DelayedSubmitted => {}
         Class::ReadyTooLate => world.pass(Span::seconds(5)),
         Class::DelayedOperator => {
-            world.operate(41, id(1), Act::Reschedule { when: When::After(Span::seconds(5)) });
+            world.operate(41, id(1), Act::Reschedule(act::Reschedule::from(When::After(Span::seconds(5)))));
         }
         Class::ReadyReclaim => drop(world.lose(id(1), 10)),
         Class::DelayedReclaim => [10, 11, 12].into_iter().for_each(|lease| drop(world.lose(id(1), lease))),
@@ -198,7 +198,7 @@ fn after_claim(world: &mut World, class: Class, fence: Fence) {
         }
         Class::Stub => {
             world.accept(&make::complete(40, fence));
-            world.operate(41, id(1), Act::Purge);
+            world.operate(41, id(1), Act::Purge(act::Purge {}));
         }
         Class::Failed => drop(world.accept(&make::fail_as(40, fence, Category::permanent()))),
         Class::Cancelled => drop(world.accept(&make::cancel(40, fence))),
@@ -211,7 +211,7 @@ fn after_claim(world: &mut World, class: Class, fence: Fence) {
             }
             let fence = world.claim(id(1), 900).fence;
             world.accept(&make::complete(901, fence));
-            world.operate(41, id(1), Act::Purge);
+            world.operate(41, id(1), Act::Purge(act::Purge {}));
         }
         other => panic!("{other:?} is not reached by a claim"),
     }

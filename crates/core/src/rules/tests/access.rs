@@ -9,7 +9,7 @@ fn issued(world: &mut World, command: u128, change: impl FnOnce(&mut IssueKey)) 
     let Command::IssueKey(mut issue) = issue_key(command, command) else { unreachable!() };
     change(&mut issue);
     match world.home(&Command::IssueKey(issue)).result? {
-        Reply::KeyIssued(key) => Ok(*key),
+        Reply::IssueKey(key) => Ok(*key),
         other => panic!("{other:?}"),
     }
 }
@@ -20,7 +20,7 @@ fn a_key_is_good_until_it_expires_or_is_revoked() {
     let key = issued(&mut world, 1, |issue| issue.expires = Some(When::After(Span::hours(1)))).unwrap();
     let end = world.now + Span::hours(1);
     assert!(key.is_good(world.now) && key.is_good(end - Span(1)) && !key.is_good(end));
-    let Ok(Reply::KeyRevoked(revoked)) = world.home(&revoke_key(1)).result else { panic!("it exists") };
+    let Ok(Reply::RevokeKey(revoked)) = world.home(&revoke_key(1)).result else { panic!("it exists") };
     assert!(!revoked.is_good(world.now));
     assert_eq!(world.home(&revoke_key(9)).result.unwrap_err().code(), "key_not_found");
 }

@@ -3,8 +3,8 @@
 use crate::audit::{self, Fix, Verdict};
 use crate::record::{LaneState, Record, UniqueRecord};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, id, submit};
-use crate::{Command, CommandId, Complete, Key, PartitionId, Payload, PayloadSlot, Span, Submit, limits};
+use crate::rules::world::make::{self, id, submit, with};
+use crate::{Key, PartitionId, Payload, PayloadSlot, Span, end, limits};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -43,23 +43,23 @@ fn world() -> World {
     let mut world = World::new(2);
     let unique_key = Some("only".parse().unwrap());
     let policy = make::retry(limits::RETRIES_MAX, Span(0));
-    world.submit(Submit { input: large(), unique_key, policy, ..submit(1) });
+    world.submit(with!(submit(1), input: large(), unique_key, policy));
     let fence = world.claim(id(1), 10).fence;
     world.accept(&make::fail(20, fence));
     world.claim(id(1), 11);
     world.submit(submit(2));
     let fence = world.claim(id(2), 12).fence;
-    world.accept(&Command::Complete(Complete { command: CommandId(50), fence, result: large() }));
+    world.accept(&make::report(50, fence, end::Complete { result: large() }));
     world
 }
 
 fn unique() -> Key {
-    Key::Unique(submit(1).namespace, "only".parse().unwrap())
+    Key::Unique(submit(1).new.namespace, "only".parse().unwrap())
 }
 
 fn class() -> Key {
     let submit = submit(1);
-    Key::class(&submit.namespace, &submit.lane, &submit.requires, id(1).partition())
+    Key::class(&submit.new.namespace, &submit.new.lane, &submit.new.requires, id(1).partition())
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn what_is_lost_is_found_and_made_again_where_it_can_be() {
     let damage: [(Key, &str, bool); 6] = [
         (class(), "class_missing", true),
         (unique(), "unique_key_missing", true),
-        (Key::Attempt(id(1), 0), "part_missing", false),
+        (Key::Attempt(id(1), 1), "part_missing", false),
         (Key::Payload(id(1), PayloadSlot::Input), "part_missing", false),
         (Key::Payload(id(2), PayloadSlot::Result), "part_missing", false),
         (Key::Execution(id(2)), "part_orphaned", true),

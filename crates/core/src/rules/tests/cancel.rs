@@ -1,11 +1,11 @@
 //! Ending what nobody wants any more: by its worker, by an operator, from any state that is not an end.
 
-use crate::record::{AttemptEnd, Cancellation, Canceller, Did, Finished, Outcome, PublicState};
+use crate::record::{AttemptEnd, Cancellation, Canceller, Finished, Outcome, PublicState};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, due, id, submit};
+use crate::rules::world::make::{self, TTL, due, id, submit, with};
 use crate::{
-    Category, CommandId, LeaseEvent, LeaseId, Policy, Reason, Rejection, Reply, Span, Submit, What, When, Window,
-    limits,
+    ActOutcome, Category, CommandId, LeaseEvent, LeaseId, Looked, Policy, Reason, Rejection, Reply, Reported, Span,
+    What, When, Window, limits,
 };
 
 fn cancelled(by: Canceller, reason: &str, world: &World) -> Finished {
@@ -20,9 +20,14 @@ fn its_worker_may_end_it() {
     let expires_at = world.now + TTL;
     world.pass(Span::seconds(2));
     let done = world.home(&make::cancel(60, fence));
-    assert_eq!(done.result, Ok(Reply::Cancelled));
+    assert_eq!(done.result, Ok(Reply::Report(Reported::ENDED)));
     assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) });
-    let what = What::Cancelled { by: Canceller::Owner, reason: "not needed".into(), attempt: Some(0), paused: false };
+    let what = What::Cancelled {
+        cancelled_by: Canceller::Owner,
+        reason: "not needed".into(),
+        attempt: Some(1),
+        paused: false,
+    };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!((what.outcome(), what.lease()), (Some(Outcome::Cancelled), Some(LeaseEvent::Released)));
     assert_eq!(*world.finished(id(1)), cancelled(Canceller::Owner, "not needed", &world));
@@ -35,7 +40,7 @@ fn its_worker_may_end_it() {
 fn unfinished(how: &str) -> (World, Option<u32>, bool) {
     let mut world = World::new(1);
     let when = if how == "delayed" { When::After(Span::hours(1)) } else { When::Now };
-    world.submit(Submit { when, policy: make::retry(3, Span::seconds(5)), ..submit(1) });
+    world.submit(with!(submit(1), when, policy: make::retry(3, Span::seconds(5))));
     if matches!(how, "ready" | "delayed") {
         return (world, None, false);
     }
@@ -52,7 +57,7 @@ fn unfinished(how: &str) -> (World, Option<u32>, bool) {
     }
     match how {
         "returned" | "retrying" | "lost" => (world, None, false),
-        paused => (world, Some(0), paused.starts_with("paused")),
+        paused => (world, Some(1), paused.starts_with("paused")),
     }
 }
 
@@ -74,17 +79,17 @@ fn an_operator_may_end_it_wherever_it_stands() {
         let (mut world, attempt, paused) = unfinished(how);
         let epoch = world.execution(id(1)).epoch;
         let done = world.home(&make::operate(60, id(1), make::end()));
-        assert_eq!(done.result, Ok(Reply::Operated(Did::Cancelled)), "{how}");
+        assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Cancelled)), "{how}");
         assert_eq!(done.window, Window::default(), "{how}: time has no part in it");
-        let what = What::Cancelled { by: Canceller::Operator, reason: "unwanted".into(), attempt, paused };
+        let what = What::Cancelled { cancelled_by: Canceller::Operator, reason: "unwanted".into(), attempt, paused };
         assert_eq!((done.events.len(), &done.events[0].what), (1, &what), "{how}");
         let released = attempt.is_some() && !paused;
         assert_eq!(what.lease(), released.then_some(LeaseEvent::Released), "{how}");
         assert_eq!(*world.finished(id(1)), cancelled(Canceller::Operator, "unwanted", &world), "{how}");
         // W6: no attempt outlives its execution, not even a paused one.
-        if let Some(index) = attempt {
+        if let Some(number) = attempt {
             let last = world.last(id(1));
-            assert_eq!((last.index, &last.end, last.ended_by), (index, &AttemptEnd::Cancelled, None), "{how}");
+            assert_eq!((last.number, &last.end, last.ended_by), (number, &AttemptEnd::Cancelled, None), "{how}");
         }
         let execution = world.execution(id(1));
         assert_eq!(execution.epoch, epoch, "{how}");
@@ -109,7 +114,7 @@ fn what_has_ended_is_not_ended_again() {
     let policy = Policy { attempt_timeout: Some(Span::seconds(1)), ..make::retry(0, Span(0)) };
     for state in [PublicState::Completed, PublicState::Failed, PublicState::Cancelled, PublicState::Expired] {
         let mut world = World::new(1);
-        let fence = world.running(Submit { policy: policy.clone(), ..submit(1) }, 10);
+        let fence = world.running(with!(submit(1), policy: policy.clone()), 10);
         match state {
             PublicState::Completed => drop(world.accept(&make::complete(50, fence))),
             PublicState::Failed => drop(world.accept(&make::fail_as(50, fence, Category::permanent()))),
@@ -132,7 +137,7 @@ fn an_end_leaves_nothing_for_the_clock() {
     let kept_until = world.now + limits::RETENTION_DEFAULT;
     world.pass(Span::hours(2));
     let done = world.home(&due(id(1)));
-    assert_eq!(done.result, Ok(Reply::Due { acted: false, next: Some(kept_until) }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: false, next: Some(kept_until) })));
     assert!(done.step.writes.is_empty());
 }
 
@@ -156,7 +161,7 @@ fn an_id_of_another_namespace_does_not_exist() {
         by: None,
         act: make::end(),
     };
-    let refused = world.refuse(&crate::Command::Operate(Box::new(operate)));
+    let refused = world.refuse(&crate::Command::Operate(operate));
     assert_eq!(refused, Rejection::ExecutionNotFound(id(1)));
     assert_eq!(world.active(id(1)).lease.id, LeaseId(10));
 }

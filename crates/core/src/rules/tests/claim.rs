@@ -2,9 +2,9 @@
 
 use crate::record::{Active, Attempt, AttemptKind, LaneState, Lease, PublicState, State};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, HOME, TTL, claim, class, id, lane, namespace, submit};
+use crate::rules::world::make::{self, HOME, TTL, claim, class, id, lane, namespace, submit, with};
 use crate::{
-    Claim, Claimed, Command, Fence, Key, LeaseId, Rejection, Renewed, Reply, Span, Submit, What, When, Window, limits,
+    Claim, Claimed, Command, Fence, Key, LeaseId, Rejection, Renewed, Reply, Span, What, When, Window, limits,
 };
 
 #[test]
@@ -12,12 +12,12 @@ fn a_claim_starts_an_attempt_under_a_lease() {
     let mut world = World::new(1);
     let submitted_at = world.now;
     let tags = [("customer".parse().unwrap(), "seven".parse().unwrap())].into();
-    world.submit(Submit { tags, ..submit(1) });
+    world.submit(with!(submit(1), tags));
     world.pass(Span::seconds(5));
     let done = world.home(&Command::Claim(claim(id(1), 10)));
-    let fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 0 };
+    let fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 1 };
     let expires_at = world.now + TTL;
-    let Ok(Reply::Claimed(claimed)) = done.result else { panic!("{:?}", done.result) };
+    let Ok(Reply::Claim(claimed)) = done.result else { panic!("{:?}", done.result) };
     let execution = world.execution(id(1));
     let expected = Claimed {
         fence,
@@ -38,10 +38,10 @@ fn a_claim_starts_an_attempt_under_a_lease() {
     assert_eq!(*claimed, expected);
     let worker: crate::WorkerName = "worker-1".parse().unwrap();
     let lease = Lease { id: LeaseId(10), epoch: 1, worker: worker.clone(), expires_at };
-    let attempt = Attempt::start(0, AttemptKind::Initial, world.now);
+    let attempt = Attempt::start(1, AttemptKind::Initial, world.now);
     assert_eq!(execution.state, State::Active(Active { lease, attempt, stop: None }));
     assert_eq!((execution.attempts, execution.epoch, execution.started_at), (1, 1, Some(world.now)));
-    assert_eq!(done.events[0].what, What::Claimed { attempt: 0, epoch: 1, worker, resumed: false });
+    assert_eq!(done.events[0].what, What::Claimed { attempt: 1, epoch: 1, worker, resumed: false });
     assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) }, "not after its own end");
 }
 
@@ -54,9 +54,9 @@ fn a_repeat_returns_the_same_lease_while_it_lives() {
     world.lane_is(LaneState::Paused);
     world.pass(Span::seconds(20));
     let renewed = world.accept(&make::renew(first.fence, TTL));
-    let Reply::Renewed(Renewed { expires_at, stop: None }) = renewed else { panic!("{renewed:?}") };
+    let Reply::Renew(Renewed { expires_at, stop: None }) = renewed else { panic!("{renewed:?}") };
     let done = world.home(&command);
-    assert_eq!(done.result, Ok(Reply::Claimed(Box::new(Claimed { expires_at, ..*first }))));
+    assert_eq!(done.result, Ok(Reply::Claim(Box::new(Claimed { expires_at, ..*first }))));
     assert!(done.step.writes.is_empty() && done.events.is_empty());
     assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) });
 
@@ -78,7 +78,7 @@ fn a_lease_is_given_out_once() {
     };
     for how in ["lost", "failed", "returned"] {
         let mut world = World::new(1);
-        world.submit(Submit { policy: make::retry(3, Span(0)), ..submit(1) });
+        world.submit(with!(submit(1), policy: make::retry(3, Span(0))));
         end(&mut world, how);
         assert_eq!(world.execution(id(1)).public_state(), PublicState::Waiting, "{how}");
         let expired_at = world.now;
@@ -93,11 +93,11 @@ fn only_ready_work_is_claimed() {
     let mut world = World::new(1);
     let claim = |n| Command::Claim(claim(id(n), 77));
     assert_eq!(world.refuse(&claim(1)), Rejection::ExecutionNotFound(id(1)));
-    world.submit(Submit { when: When::After(Span(1)), ..submit(1) });
+    world.submit(with!(submit(1), when: When::After(Span(1))));
     let fence = world.running(submit(2), 10);
     let ended = world.running(submit(3), 11);
     world.accept(&make::complete(90, ended));
-    let failed = world.running(Submit { policy: make::retry(0, Span(0)), ..submit(4) }, 12);
+    let failed = world.running(with!(submit(4), policy: make::retry(0, Span(0))), 12);
     world.accept(&make::fail(91, failed));
     world.now = world.now + TTL;
     for (n, state) in
@@ -118,10 +118,10 @@ fn the_worker_must_have_what_the_work_requires() {
         (&[], &["gpu", "linux"]),
     ] {
         let mut world = World::new(1);
-        world.submit(Submit { requires: class(&["linux", "gpu"]), ..submit(1) });
+        world.submit(with!(submit(1), requires: class(&["linux", "gpu"])));
         let done = world.home(&Command::Claim(Claim { capabilities: class(has), ..claim(id(1), 10) }));
         if missing.is_empty() {
-            assert!(matches!(done.result, Ok(Reply::Claimed(_))), "{has:?}");
+            assert!(matches!(done.result, Ok(Reply::Claim(_))), "{has:?}");
         } else {
             let missing = class(missing).capabilities().cloned().collect();
             assert_eq!(done.result, Err(Rejection::CapabilityMismatch { missing }), "{has:?}");

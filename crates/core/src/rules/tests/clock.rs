@@ -1,8 +1,8 @@
 //! Clocks that disagree: what time decides is decided by the clock at hand and checked by the store's.
 
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, claim, due, id, submit, tag};
-use crate::{Act, Command, Policy, Reply, Span, Submit, When, limits};
+use crate::rules::world::make::{self, TTL, claim, due, id, submit, tag, with};
+use crate::{Act, Command, Looked, Policy, Reply, Reported, Span, Submit, When, act, limits};
 
 /// Execution 1 runs, and an operator whose clock runs an hour ahead has labelled it.
 fn touched_by_a_fast_clock(work: Submit) -> (World, crate::Fence) {
@@ -19,7 +19,7 @@ fn touched_by_a_fast_clock(work: Submit) -> (World, crate::Fence) {
 fn a_clock_that_ran_ahead_once_ends_no_live_lease() {
     let policy = Policy { attempt_timeout: Some(Span::minutes(5)), ..make::retry(3, Span(0)) };
     let deadline = Some(When::After(Span::minutes(10)));
-    let (mut world, fence) = touched_by_a_fast_clock(Submit { policy, deadline, ..submit(1) });
+    let (mut world, fence) = touched_by_a_fast_clock(with!(submit(1), policy, deadline));
     let stamped = world.execution(id(1)).changed_at;
     for call in [
         make::renew(fence, TTL),
@@ -37,17 +37,17 @@ fn a_clock_that_ran_ahead_once_ends_no_live_lease() {
         assert!(world.execution(id(1)).changed_at >= stamped, "{}: the record's time never goes back", call.name());
     }
     let next = Some(world.now + TTL - Span::seconds(1));
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next }));
 }
 
 #[test]
 fn a_lease_and_a_pause_are_measured_by_the_clock_at_hand() {
     let policy = Policy { attempt_timeout: Some(Span::minutes(5)), ..Policy::default() };
-    let (mut world, fence) = touched_by_a_fast_clock(Submit { policy, ..submit(1) });
+    let (mut world, fence) = touched_by_a_fast_clock(with!(submit(1), policy));
     world.accept(&make::renew(fence, TTL));
     assert_eq!(world.active(id(1)).lease.expires_at, world.now + TTL, "a lost worker is noticed in time");
     let reply = world.accept(&make::delay(60, fence, When::After(Span::seconds(5))));
-    assert_eq!(reply, Reply::Delayed { until: world.now + Span::seconds(5) });
+    assert_eq!(reply, Reply::Report(Reported::again(world.now + Span::seconds(5))));
     world.when_due(id(1));
     let claimed = world.claim(id(1), 11);
     assert_eq!(claimed.expires_at, world.now + TTL);
@@ -63,10 +63,10 @@ fn an_operators_time_is_taken_as_it_is() {
     world.operate(50, id(1), tag(&[("a", "b")], &[]));
     world.now = start;
     let later = start + Span::minutes(1);
-    let done = world.home(&make::operate(51, id(1), Act::Reschedule { when: When::At(later) }));
+    let done = world.home(&make::operate(51, id(1), Act::Reschedule(act::Reschedule::from(When::At(later)))));
     assert_eq!(done.window.not_before, None, "nobody has to wait for a time that is to come");
     assert_eq!(world.execution(id(1)).due(), Some(later));
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(later) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(later) }));
     world.when_due(id(1));
     world.claim(id(1), 10);
 }

@@ -2,10 +2,8 @@
 
 use crate::record::{LaneSettings, LaneState, Record};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, HOME, id, lane, namespace, submit};
-use crate::{
-    Command, CommandId, Key, LaneChange, PartitionId, Policy, Rejection, RetryPolicy, SetLane, Span, Submit, limits,
-};
+use crate::rules::world::make::{self, HOME, id, lane, namespace, submit, with};
+use crate::{Command, CommandId, Key, LaneChange, PartitionId, Policy, Rejection, RetryPolicy, SetLane, Span, limits};
 
 fn change(command: u128, change: LaneChange) -> Command {
     Command::SetLane(SetLane { command: CommandId(command), namespace: namespace(), lane: lane(), by: None, change })
@@ -58,7 +56,7 @@ fn each_part_of_a_policy_is_taken_from_the_submit_else_from_the_lane_else_from_t
         (defaults(), half, mixed),
     ] {
         let mut world = world_with(lane);
-        world.submit(Submit { policy: asked, ..submit(1) });
+        world.submit(with!(submit(1), policy: asked));
         assert_eq!(world.execution(id(1)).policy, expected);
     }
     let system = Policy::default();
@@ -84,7 +82,7 @@ fn the_policy_is_frozen_when_the_work_is_submitted() {
 fn a_lanes_window_counts_and_is_no_argument() {
     // What a caller asks for is compared, not what a lane adds to it: changing the lane refuses no repeat.
     let mut world = world_with(defaults());
-    let keyed = |n| Submit { idempotency_key: Some("order".parse().unwrap()), ..submit(n) };
+    let keyed = |n| with!(submit(n), idempotency_key: Some("order".parse().unwrap()));
     world.submit(keyed(1));
     world.accept(&change(2, LaneChange { state: None, defaults: Some(Policy::default()) }));
     world.settle();
@@ -127,7 +125,7 @@ fn defaults_outside_their_limits_are_refused_by_name() {
     ] {
         let mut world = World::new(1);
         let set = change(1, LaneChange { state: None, defaults: Some(defaults.clone()) });
-        let submitted = Command::Submit(Box::new(Submit { policy: defaults, ..submit(1) }));
+        let submitted = Command::Submit(with!(submit(1), policy: defaults));
         for command in [set, submitted] {
             let refused = world.refuse(&command);
             assert!(matches!(refused, Rejection::InvalidArgument { field: named, .. } if named == field), "{refused}");

@@ -2,16 +2,16 @@
 
 use crate::record::{AttemptEnd, AttemptKind, Next, Pause, Paused, PublicState, Readiness, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
+use crate::rules::world::make::{self, TTL, id, submit, with};
 use crate::{
-    AfterFailure, Command, CommandId, Key, LeaseEvent, LeaseId, Millis, Rejection, Reply, Span, Submit, What, When,
-    Window, limits,
+    Command, CommandId, Key, LeaseEvent, LeaseId, Millis, Rejection, Reply, Reported, Span, Submit, What, When, Window,
+    limits,
 };
 
 const LATER: When = When::After(Span::seconds(10));
 
 fn work() -> Submit {
-    Submit { policy: make::retry(1, Span(0)), ..submit(1) }
+    with!(submit(1), policy: make::retry(1, Span(0)))
 }
 
 #[test]
@@ -22,15 +22,15 @@ fn the_same_attempt_goes_on_under_another_lease() {
     world.pass(Span::seconds(3));
     let done = world.home(&make::delay(60, fence, LATER));
     let until = world.now + Span::seconds(10);
-    assert_eq!(done.result, Ok(Reply::Delayed { until }));
+    assert_eq!(done.result, Ok(Reply::Report(Reported::again(until))));
     assert_eq!(done.window, Window { not_before: None, not_after: Some(started_at + TTL) });
-    assert_eq!(done.events[0].what, What::Delayed { attempt: 0, until });
+    assert_eq!(done.events[0].what, What::Delayed { attempt: 1, until });
     assert_eq!(done.events[0].what.lease(), Some(LeaseEvent::Released));
     let waiting = world.waiting(id(1));
     assert_eq!(waiting.readiness, Readiness::Delayed { until, why: WhyDelayed::Worker });
     let Next::Resume(paused) = &waiting.next else { panic!("{waiting:?}") };
     let Paused { attempt, lease, worker } = &**paused;
-    assert_eq!((attempt.index, attempt.started_at, attempt.ran), (0, started_at, Span::seconds(3)));
+    assert_eq!((attempt.number, attempt.started_at, attempt.ran), (1, started_at, Span::seconds(3)));
     assert_eq!(attempt.pauses, [(CommandId(60), Pause::Delayed { until })]);
     assert_eq!((*lease, worker.as_str()), (LeaseId(10), "worker-1"));
     assert_eq!(world.execution(id(1)).last, None, "the attempt has not ended");
@@ -40,9 +40,9 @@ fn the_same_attempt_goes_on_under_another_lease() {
     world.pass(Span::seconds(5));
     let claimed = world.claim(id(1), 11);
     assert!(claimed.resumed);
-    assert_eq!((claimed.fence.attempt, claimed.fence.epoch, claimed.attempt_kind), (0, 2, AttemptKind::Initial));
+    assert_eq!((claimed.fence.attempt, claimed.fence.epoch, claimed.attempt_kind), (1, 2, AttemptKind::Initial));
     let worker = "worker-1".parse().unwrap();
-    let what = What::Claimed { attempt: 0, epoch: 2, worker, resumed: true };
+    let what = What::Claimed { attempt: 1, epoch: 2, worker, resumed: true };
     assert_eq!(world.events.last().unwrap().what, what);
     let resumed = &world.active(id(1)).attempt;
     assert_eq!((resumed.started_at, resumed.resumed_at), (started_at, Some(world.now)));
@@ -50,9 +50,9 @@ fn the_same_attempt_goes_on_under_another_lease() {
     world.pass(Span::seconds(4));
     world.accept(&make::complete(61, claimed.fence));
     let last = world.last(id(1));
-    assert_eq!((last.index, last.ran, last.lease), (0, Span::seconds(7), LeaseId(11)), "without its pauses");
+    assert_eq!((last.number, last.ran, last.lease), (1, Span::seconds(7), LeaseId(11)), "without its pauses");
     assert_eq!(last.pauses.len(), 1, "a repeat finds its pause also after the end");
-    assert!(world.record(&Key::Attempt(id(1), 0)).is_none(), "one attempt, not two");
+    assert!(world.record(&Key::Attempt(id(1), 1)).is_none(), "one attempt, not two");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_time_is_chosen_like_that_of_a_submit() {
         let done = world.home(&make::delay(60, fence, when));
         assert_eq!(done.window.not_before, not_before, "{when:?}");
         match (done.result, expected) {
-            (Ok(Reply::Delayed { until }), Ok(readiness)) => {
+            (Ok(Reply::Report(Reported { again_at: Some(until), .. })), Ok(readiness)) => {
                 assert_eq!(world.waiting(id(1)).readiness, readiness, "{when:?}");
                 assert!(until >= start, "{when:?}: nobody is told of a time that has passed");
             }
@@ -110,8 +110,8 @@ fn a_pause_costs_nothing_and_keeps_its_place() {
     world.when_due(id(1));
     assert_eq!(world.execution(id(1)).ready_rank(), place);
     let again = world.claim(id(1), 11);
-    assert_eq!((again.attempt_kind, again.fence.attempt), (AttemptKind::Reclaim, 2), "the attempt stays what it is");
-    assert_eq!(world.accept(&make::fail(61, again.fence)), Reply::Failed(AfterFailure::RetryAt(world.now)));
+    assert_eq!((again.attempt_kind, again.fence.attempt), (AttemptKind::Reclaim, 3), "the attempt stays what it is");
+    assert_eq!(world.accept(&make::fail(61, again.fence)), Reply::Report(Reported::again(world.now)));
 }
 
 #[test]
@@ -159,14 +159,14 @@ fn a_resumed_attempt_that_is_lost_is_followed_by_another() {
     world.accept(&make::delay(60, fence, When::Now));
     world.lose(id(1), 11);
     let last = world.last(id(1));
-    assert_eq!((last.index, &last.end, last.lease), (0, &AttemptEnd::Interrupted, LeaseId(11)));
+    assert_eq!((last.number, &last.end, last.lease), (1, &AttemptEnd::Interrupted, LeaseId(11)));
     let claimed = world.claim(id(1), 12);
-    assert_eq!((claimed.fence.attempt, claimed.resumed), (1, false));
-    assert_eq!(world.accept(&make::delay(60, fence, When::Now)), Reply::Delayed { until: last_pause(&world) });
+    assert_eq!((claimed.fence.attempt, claimed.resumed), (2, false));
+    assert_eq!(world.accept(&make::delay(60, fence, When::Now)), Reply::Report(Reported::again(last_pause(&world))));
 }
 
 fn last_pause(world: &World) -> Millis {
-    match world.record(&Key::Attempt(id(1), 0)) {
+    match world.record(&Key::Attempt(id(1), 1)) {
         Some(crate::record::Record::Attempt(attempt)) => match attempt.pauses.back() {
             Some((_, Pause::Delayed { until })) => *until,
             other => panic!("{other:?}"),
@@ -188,7 +188,7 @@ fn a_lease_that_was_paused_is_not_given_out_again() {
 fn a_delay_leaves_the_deadline_where_it_is() {
     let mut world = World::new(1);
     let deadline = world.now + Span::minutes(5);
-    let fence = world.running(Submit { deadline: Some(When::At(deadline)), ..work() }, 10);
+    let fence = world.running(with!(work(), deadline: Some(When::At(deadline))), 10);
     world.accept(&make::delay(60, fence, When::After(Span::hours(1))));
     assert_eq!((world.execution(id(1)).deadline, world.execution(id(1)).due()), (Some(deadline), Some(deadline)));
 }

@@ -2,9 +2,9 @@
 
 use crate::record::{Format, Inbox, LaneState, Next, Outbox, PublicState, Readiness, Record, State, Waiting};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, HOME, due, id, lane, namespace, submit};
+use crate::rules::world::make::{self, HOME, due, id, lane, namespace, submit, with};
 use crate::{
-    Command, Due, Key, Millis, PartitionId, PayloadSlot, Rejection, Reply, Span, Submit, What, When, Window, index,
+    Command, Due, Key, Looked, Millis, PartitionId, PayloadSlot, Rejection, Reply, Span, What, When, Window, index,
 };
 use bytes::Bytes;
 
@@ -12,12 +12,12 @@ use bytes::Bytes;
 fn delayed_work_becomes_ready_when_its_time_comes() {
     let mut world = World::new(1);
     let until = world.now + Span::hours(1);
-    world.submit(Submit { when: When::At(until), ..submit(1) });
+    world.submit(with!(submit(1), when: When::At(until)));
     world.now = until - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(until) }));
     world.now = until + Span::seconds(2);
     let done = world.home(&due(id(1)));
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: None })));
     assert_eq!(done.window, Window { not_before: Some(until), not_after: None });
     assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Ready));
     let execution = world.execution(id(1));
@@ -27,14 +27,14 @@ fn delayed_work_becomes_ready_when_its_time_comes() {
     assert_eq!(execution.queued_at, Some(until), "its place is by its own time, not by when somebody looked");
 
     let again = world.home(&due(id(1)));
-    assert_eq!(again.result, Ok(Reply::Due { acted: false, next: None }));
+    assert_eq!(again.result, Ok(Reply::Due(Looked { acted: false, next: None })));
     assert!(again.step.writes.is_empty(), "looking twice changes nothing");
 }
 
 #[test]
 fn a_paused_lane_does_not_stop_time() {
     let mut world = World::new(1);
-    world.submit(Submit { when: When::After(Span(5)), ..submit(1) });
+    world.submit(with!(submit(1), when: When::After(Span(5))));
     world.lane_is(LaneState::Paused);
     world.when_due(id(1));
     assert_eq!(world.execution(id(1)).public_state(), PublicState::Waiting);
@@ -61,7 +61,7 @@ fn what_is_never_due_is_left_alone() {
         Key::LaneCopy(namespace(), lane(), HOME),
     ] {
         let done = world.home(&Command::Due(Due { key: key.clone() }));
-        assert_eq!(done.result, Ok(Reply::Due { acted: false, next: None }), "{key}");
+        assert_eq!(done.result, Ok(Reply::Due(Looked { acted: false, next: None })), "{key}");
         assert!(done.step.writes.is_empty() && done.events.is_empty(), "{key}");
         assert_eq!(done.window, Window::default(), "{key}");
         assert_eq!(world.record(&key).and_then(index::due), None, "{key}");
@@ -74,7 +74,7 @@ fn a_message_stays_due_until_it_is_delivered() {
     world.accept(&make::set_lane(1, LaneState::Paused));
     world.pass(Span::hours(1));
     let key = Key::Message(HOME, HOME, 0);
-    assert_eq!(world.accept(&Command::Due(Due { key })), Reply::Due { acted: false, next: Some(Millis(0)) });
+    assert_eq!(world.accept(&Command::Due(Due { key })), Reply::Due(Looked { acted: false, next: Some(Millis(0)) }));
 }
 
 #[test]

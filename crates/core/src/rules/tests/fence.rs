@@ -2,9 +2,9 @@
 
 use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, PublicState, Readiness, State, Waiting};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
+use crate::rules::world::make::{self, TTL, id, submit, with};
 use crate::{
-    AfterFailure, Command, CommandId, Fence, Key, LeaseId, Millis, Rejection, Renewed, Reply, Span, Submit, What, When,
+    Command, CommandId, Fence, Key, LeaseId, Millis, Rejection, Renewed, Reply, Reported, Span, Submit, What, When,
     Window,
 };
 
@@ -23,11 +23,11 @@ const VERBS: [(&str, Verb); 7] = [
 ];
 
 fn renewed(expires_at: Millis) -> Reply {
-    Reply::Renewed(Renewed { expires_at, stop: None })
+    Reply::Renew(Renewed { expires_at, stop: None })
 }
 
 fn work() -> Submit {
-    Submit { policy: make::retry(3, Span::seconds(10)), ..submit(1) }
+    with!(submit(1), policy: make::retry(3, Span::seconds(10)))
 }
 
 #[test]
@@ -62,7 +62,8 @@ fn every_verb_is_refused_without_the_very_lease() {
             Fence { lease: LeaseId(11), ..fence },
             Fence { epoch: 2, ..fence },
             Fence { epoch: 0, ..fence },
-            Fence { attempt: 1, ..fence },
+            Fence { attempt: 2, ..fence },
+            Fence { attempt: 0, ..fence },
         ] {
             let stale = Rejection::StaleLease { current: 1, given: wrong.epoch };
             let done = world.home(&verb(wrong));
@@ -105,9 +106,9 @@ fn a_repeat_gets_its_answer_also_after_the_next_attempt_began() {
         let answer = world.accept(&verb(fence));
         let until = world.now + Span::seconds(10);
         let expected = match *name {
-            "fail" => Reply::Failed(AfterFailure::RetryAt(until)),
-            "delay" => Reply::Delayed { until },
-            _ => Reply::Returned,
+            "fail" => Reply::Report(Reported::again(until)),
+            "delay" => Reply::Report(Reported::again(until)),
+            _ => Reply::Report(Reported::READY),
         };
         assert_eq!(answer, expected, "{name}");
         for round in 0..4_u128 {
@@ -172,14 +173,14 @@ fn completing_finishes_the_execution() {
     let fence = world.claim(id(1), 10).fence;
     world.pass(Span::seconds(3));
     let done = world.home(&make::complete(60, fence));
-    assert_eq!(done.result, Ok(Reply::Completed));
-    assert_eq!(done.events[0].what, What::Completed { attempt: 1 });
+    assert_eq!(done.result, Ok(Reply::Report(Reported::ENDED)));
+    assert_eq!(done.events[0].what, What::Completed { attempt: 2 });
     let execution = world.execution(id(1));
     let finished = Finished::new(Outcome::Success, world.now);
     assert_eq!(execution.state, State::Finished(finished));
     assert_eq!(execution.reclaims_in_a_row, 0);
     let last = execution.last.as_ref().unwrap();
-    assert_eq!((last.index, &last.end, last.ended_by), (1, &AttemptEnd::Succeeded, Some(CommandId(60))));
+    assert_eq!((last.number, &last.end, last.ended_by), (2, &AttemptEnd::Succeeded, Some(CommandId(60))));
     assert_eq!((last.lease, last.ended_at, last.kind), (LeaseId(10), world.now, AttemptKind::Reclaim));
 }
 
@@ -193,8 +194,8 @@ fn unclaiming_puts_work_back_where_it_was() {
     let fence = world.claim(id(1), 10).fence;
     world.pass(Span::seconds(1));
     let done = world.home(&make::unclaim(60, fence));
-    assert_eq!(done.result, Ok(Reply::Returned));
-    assert_eq!(done.events[0].what, What::Returned { attempt: 1 });
+    assert_eq!(done.result, Ok(Reply::Report(Reported::READY)));
+    assert_eq!(done.events[0].what, What::Returned { attempt: 2 });
     let execution = world.execution(id(1));
     let since = world.now;
     let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Reclaim };

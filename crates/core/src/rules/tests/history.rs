@@ -2,8 +2,8 @@
 
 use crate::record::{Canceller, HistoryPage, LaneState, Outcome, Record, Transition};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
-use crate::{Category, Key, LeaseEvent, Millis, Span, Submit, What, When, limits};
+use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::{Category, Key, LeaseEvent, Millis, Span, What, When, limits};
 
 fn page(world: &World, n: u32) -> &HistoryPage {
     match world.record(&Key::History(id(1), n)) {
@@ -15,7 +15,7 @@ fn page(world: &World, n: u32) -> &HistoryPage {
 #[test]
 fn a_full_page_moves_aside_whole_and_never_changes_again() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: make::retry(500, Span(0)), ..submit(1) });
+    world.submit(with!(submit(1), policy: make::retry(500, Span(0))));
     let mut first = None;
     for n in 0..100_u128 {
         let before = world.execution(id(1)).history.len();
@@ -59,7 +59,7 @@ fn signs_of_life_leave_no_trace() {
 #[test]
 fn one_transition_is_one_entry_with_the_time_at_which_it_happened() {
     let mut world = World::new(1);
-    world.submit(Submit { when: When::After(Span(5)), ..submit(1) });
+    world.submit(with!(submit(1), when: When::After(Span(5))));
     world.pass(Span(9));
     world.accept(&make::due(id(1)));
     world.operate(50, id(1), make::tag(&[("a", "b")], &[]));
@@ -77,9 +77,9 @@ fn one_transition_is_one_entry_with_the_time_at_which_it_happened() {
 fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> {
     use LeaseEvent::{Acquired, Expired, Released, Revoked};
     let at = Some(Millis(9));
-    let (attempt, worker, category) = (0, "w".parse().unwrap(), Category::transient());
+    let (attempt, worker, category) = (1, "w".parse().unwrap(), Category::transient());
     let (by, reason) = (Canceller::Operator, crate::Reason::default());
-    let cancelled = |attempt, paused| What::Cancelled { by, reason: reason.clone(), attempt, paused };
+    let cancelled = |attempt, paused| What::Cancelled { cancelled_by: by, reason: reason.clone(), attempt, paused };
     vec![
         (What::Submitted { kind: "k".parse().unwrap(), delayed_until: None }, "submitted", None, None),
         (What::Ready, "ready", None, None),
@@ -111,12 +111,12 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
         (What::TimedOut { attempt, retry_at: at }, "timed_out", None, Some(Released)),
         (What::TimedOut { attempt, retry_at: None }, "timed_out", Some(Outcome::Expired), Some(Released)),
         (What::Expired { attempt: None, paused: false }, "expired", Some(Outcome::Expired), None),
-        (What::Expired { attempt: Some(0), paused: true }, "expired", Some(Outcome::Expired), None),
-        (What::Expired { attempt: Some(0), paused: false }, "expired", Some(Outcome::Expired), Some(Released)),
+        (What::Expired { attempt: Some(1), paused: true }, "expired", Some(Outcome::Expired), None),
+        (What::Expired { attempt: Some(1), paused: false }, "expired", Some(Outcome::Expired), Some(Released)),
         (What::StopRequested { attempt, until: Millis(9), reason: reason.clone() }, "stop_requested", None, None),
         (cancelled(None, false), "cancelled", Some(Outcome::Cancelled), None),
-        (cancelled(Some(0), true), "cancelled", Some(Outcome::Cancelled), None),
-        (cancelled(Some(0), false), "cancelled", Some(Outcome::Cancelled), Some(Released)),
+        (cancelled(Some(1), true), "cancelled", Some(Outcome::Cancelled), None),
+        (cancelled(Some(1), false), "cancelled", Some(Outcome::Cancelled), Some(Released)),
         (What::Rescheduled { until: None }, "rescheduled", None, None),
         (What::PriorityChanged { before: 0, after: 1 }, "priority_changed", None, None),
         (What::TagsChanged, "tags_changed", None, None),

@@ -2,14 +2,14 @@
 
 use crate::record::Record;
 use crate::rules::world::World;
-use crate::rules::world::make::{class, id, namespace, submit, trace};
+use crate::rules::world::make::{class, id, namespace, submit, trace, with};
 use crate::{
-    Command, Due, Key, Payload, Policy, Rejection, Reply, RetryPolicy, Span, Submit, Submitted, TraceContext, When,
-    Window, limits,
+    Command, Due, Key, Looked, Payload, Policy, Rejection, Reply, RetryPolicy, Span, Submit, Submitted, TraceContext,
+    When, Window, limits,
 };
 
 fn keyed(n: u128) -> Submit {
-    Submit { idempotency_key: Some("order/17".parse().unwrap()), ..submit(n) }
+    with!(submit(n), idempotency_key: Some("order/17".parse().unwrap()))
 }
 
 fn key() -> Key {
@@ -17,7 +17,7 @@ fn key() -> Key {
 }
 
 fn command(submit: Submit) -> Command {
-    Command::Submit(Box::new(submit))
+    Command::Submit(submit)
 }
 
 #[test]
@@ -25,13 +25,13 @@ fn the_second_submit_with_a_key_returns_the_first_execution() {
     let mut world = World::new(1);
     world.submit(keyed(1));
     let done = world.home(&command(keyed(2)));
-    assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(1), created: false })));
+    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false })));
     assert!(done.step.writes.is_empty() && done.events.is_empty());
     let until = world.now + limits::DEDUP_WINDOW_DEFAULT;
     assert_eq!(done.window, Window { not_before: None, not_after: Some(until) });
     assert!(world.find(id(2)).is_none());
     assert_eq!(world.submit(submit(3)), id(3), "without the key it is another");
-    let elsewhere = Submit { namespace: "other".parse().unwrap(), ..keyed(4) };
+    let elsewhere = with!(keyed(4), namespace: "other".parse().unwrap());
     assert_eq!(world.submit(elsewhere), id(4), "a key belongs to its namespace");
 }
 
@@ -40,15 +40,15 @@ fn other_arguments_under_the_same_key_are_refused() {
     let tags = [("a".parse().unwrap(), "b".parse().unwrap())];
     let policy = Policy { retry: Some(RetryPolicy::never()), ..Policy::default() };
     for (other, what) in [
-        (Submit { lane: "other".parse().unwrap(), ..keyed(2) }, "lane"),
-        (Submit { kind: "other".parse().unwrap(), ..keyed(2) }, "kind"),
-        (Submit { input: Payload::json("1").unwrap(), ..keyed(2) }, "input"),
-        (Submit { input: Payload::bytes("text/plain", "null").unwrap(), ..keyed(2) }, "content type"),
-        (Submit { priority: 1, ..keyed(2) }, "priority"),
-        (Submit { requires: class(&["gpu"]), ..keyed(2) }, "requires"),
-        (Submit { share: serde_json::from_str("\"s\"").unwrap(), ..keyed(2) }, "share"),
-        (Submit { policy, ..keyed(2) }, "policy"),
-        (Submit { tags: tags.into(), ..keyed(2) }, "tags"),
+        (with!(keyed(2), lane: "other".parse().unwrap()), "lane"),
+        (with!(keyed(2), kind: "other".parse().unwrap()), "kind"),
+        (with!(keyed(2), input: Payload::json("1").unwrap()), "input"),
+        (with!(keyed(2), input: Payload::bytes("text/plain", "null").unwrap()), "content type"),
+        (with!(keyed(2), priority: 1), "priority"),
+        (with!(keyed(2), requires: class(&["gpu"])), "requires"),
+        (with!(keyed(2), share: serde_json::from_str("\"s\"").unwrap()), "share"),
+        (with!(keyed(2), policy), "policy"),
+        (with!(keyed(2), tags: tags.into()), "tags"),
     ] {
         let mut world = World::new(1);
         world.submit(keyed(1));
@@ -61,17 +61,17 @@ fn other_arguments_under_the_same_key_are_refused() {
 #[test]
 fn another_time_is_the_same_request() {
     let mut world = World::new(1);
-    world.submit(Submit { when: When::After(Span::hours(1)), ..keyed(1) });
+    world.submit(with!(keyed(1), when: When::After(Span::hours(1))));
     world.pass(Span::seconds(1));
-    assert_eq!(world.submit(Submit { when: When::After(Span::hours(1)), ..keyed(2) }), id(1));
+    assert_eq!(world.submit(with!(keyed(2), when: When::After(Span::hours(1)))), id(1));
 }
 
 #[test]
 fn a_repeat_from_another_trace_is_the_same_request() {
     let mut world = World::new(1);
-    world.submit(Submit { trace: Some(trace()), ..keyed(1) });
+    world.submit(with!(keyed(1), trace: Some(trace())));
     let another = Some(TraceContext::new(9, 9, 0).unwrap());
-    assert_eq!(world.submit(Submit { trace: another, ..keyed(2) }), id(1));
+    assert_eq!(world.submit(with!(keyed(2), trace: another)), id(1));
     assert_eq!(world.submit(keyed(3)), id(1));
     assert_eq!(world.execution(id(1)).trace, Some(trace()), "it stays in the trace of the first");
 }
@@ -81,14 +81,14 @@ fn a_key_is_remembered_for_the_window_of_its_policy_and_no_longer() {
     let ten_minutes = Policy { dedup_window: Some(Span::minutes(10)), ..Policy::default() };
     for (policy, window) in [(Policy::default(), Span::hours(24)), (ten_minutes, Span::minutes(10))] {
         let mut world = World::new(1);
-        let keyed = |n| Submit { policy: policy.clone(), ..keyed(n) };
+        let keyed = |n| with!(keyed(n), policy: policy.clone());
         world.submit(keyed(1));
         let end = world.now + window;
         world.now = end - Span(1);
         assert_eq!(world.submit(keyed(2)), id(1), "the last moment still counts");
         world.now = end;
         let done = world.home(&command(keyed(3)));
-        assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(3), created: true })));
+        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(3), created: true })));
         assert_eq!(done.window, Window { not_before: Some(end), not_after: None });
         let Some(Record::Idempotency(known)) = world.record(&key()) else { panic!("the key is remembered again") };
         assert_eq!((known.execution, known.expires_at), (id(3), end + window));
@@ -103,12 +103,12 @@ fn a_key_is_removed_when_it_is_due() {
     // It is forgotten when its window ends, and absent only when no batch that found it absent before can be written.
     let end = world.now + limits::DEDUP_WINDOW_DEFAULT + limits::REPEAT_WINDOW;
     let due = Command::Due(Due { key: key() });
-    assert_eq!(world.accept(&due), Reply::Due { acted: false, next: Some(end) });
+    assert_eq!(world.accept(&due), Reply::Due(Looked { acted: false, next: Some(end) }));
     world.now = end;
     let done = world.home(&due);
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: None })));
     assert_eq!(done.window, Window { not_before: Some(end), not_after: None });
     assert!(world.record(&key()).is_none() && done.events.is_empty());
-    assert_eq!(world.accept(&due), Reply::Due { acted: false, next: None });
+    assert_eq!(world.accept(&due), Reply::Due(Looked { acted: false, next: None }));
     assert_eq!(world.submit(keyed(2)), id(2));
 }

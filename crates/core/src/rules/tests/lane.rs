@@ -32,12 +32,12 @@ fn owed(world: &World) -> Vec<PartitionId> {
 fn a_decision_reaches_every_copy_and_the_master_knows_it() {
     let mut world = World::new(3);
     let done = world.home(&set_lane(1, LaneState::Paused));
-    assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(1) }));
+    assert_eq!(done.result, Ok(Reply::SetLane(nth(1))));
     assert_eq!(done.events[0].what, What::LaneChanged { state: LaneState::Paused, revision: nth(1) });
     assert_eq!((done.events.len(), done.events[0].execution, done.window), (1, None, Window::default()));
     assert_eq!(owed(&world), everyone(&world));
     let last = PartitionId(2);
-    world.run(last, &Command::Submit(Box::new(Submit { id: id_in(1, last), ..submit(1) })));
+    world.run(last, &Command::Submit(Submit { id: id_in(1, last), ..submit(1) }));
     for to in everyone(&world) {
         assert_eq!(copy(&world, to), None, "not before the message arrives");
         assert_eq!(world.deliver(HOME, to), 1);
@@ -62,7 +62,7 @@ fn the_newest_decision_wins_in_whatever_order_messages_arrive() {
     world.accept(&set_lane(2, LaneState::Draining));
     let messages: Vec<Message> = world.outgoing(one, two).into_iter().map(|(_, message)| message).collect();
     let newest_first = Deliver { from: one, messages: messages.iter().rev().cloned().collect() };
-    assert_eq!(world.run(two, &Command::Deliver(newest_first)).result, Ok(Reply::Delivered { applied: 2 }));
+    assert_eq!(world.run(two, &Command::Deliver(newest_first)).result, Ok(Reply::Deliver(2)));
     assert_eq!(copy(&world, two), Some((LaneState::Draining, nth(2))));
 
     let answers = world.outgoing(two, one);
@@ -97,10 +97,10 @@ fn a_repeat_never_undoes_a_later_decision() {
     let kept = limits::OPERATOR_COMMANDS_KEPT as u128;
     for n in 1..=kept + 1 {
         let state = if n % 2 == 0 { LaneState::Open } else { LaneState::Paused };
-        assert_eq!(world.accept(&set_lane(n, state)), Reply::LaneSet { revision: nth(n as u64) });
+        assert_eq!(world.accept(&set_lane(n, state)), Reply::SetLane(nth(n as u64)));
         for earlier in n.saturating_sub(kept - 1).max(1)..=n {
             let done = world.home(&set_lane(earlier, LaneState::Draining));
-            assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(earlier as u64) }));
+            assert_eq!(done.result, Ok(Reply::SetLane(nth(earlier as u64))));
             assert!(done.step.writes.is_empty() && done.events.is_empty());
         }
     }
@@ -123,7 +123,7 @@ fn a_decision_is_never_older_than_the_one_before() {
 fn the_largest_store_changes_a_lane_in_a_few_rounds() {
     let mut world = World::new(limits::PARTITIONS_MAX);
     let done = world.run_from_nothing(HOME, &set_lane(1, LaneState::Paused));
-    assert_eq!(done.result, Ok(Reply::LaneSet { revision: nth(1) }));
+    assert_eq!(done.result, Ok(Reply::SetLane(nth(1))));
     assert!(done.rounds <= 3, "{} rounds", done.rounds);
     let rows: usize = done.step.writes.iter().filter_map(|key| world.record(key)).map(rows).sum();
     assert!(rows + done.events.len() <= limits::BATCH_ROWS_MAX, "{rows} rows");
@@ -142,7 +142,7 @@ fn an_answer_about_an_unknown_lane_is_skipped() {
     let message = Message { format: Format, id: MessageId(5), sent_at: world.now, body };
     let deliver = Command::Deliver(Deliver { from: PartitionId(1), messages: vec![message] });
     let done = world.home(&deliver);
-    assert_eq!(done.result, Ok(Reply::Delivered { applied: 1 }));
+    assert_eq!(done.result, Ok(Reply::Deliver(1)));
     assert_eq!(done.step.writes.len(), 1, "only the inbox");
 }
 

@@ -3,7 +3,7 @@
 use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, due, id, submit};
-use crate::{Category, Failure, Millis, Reply, Span, What, Window, limits};
+use crate::{Category, Failure, Looked, Millis, Reply, Span, What, Window, limits};
 
 #[test]
 fn a_lapsed_lease_makes_the_work_ready_again_in_one_step() {
@@ -12,14 +12,14 @@ fn a_lapsed_lease_makes_the_work_ready_again_in_one_step() {
     let expires_at = world.now + TTL;
     world.now = expires_at - Span(1);
     let early = world.home(&due(id(1)));
-    assert_eq!(early.result, Ok(Reply::Due { acted: false, next: Some(expires_at) }));
+    assert_eq!(early.result, Ok(Reply::Due(Looked { acted: false, next: Some(expires_at) })));
     assert!(early.step.writes.is_empty());
 
     world.now = expires_at + Span(250);
     let done = world.home(&due(id(1)));
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: None })));
     assert_eq!(done.window, Window { not_before: Some(expires_at), not_after: None });
-    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: 0, again_at: Some(world.now) });
+    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: 1, again_at: Some(world.now) });
     let execution = world.execution(id(1));
     let since = world.now;
     let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Reclaim };
@@ -28,7 +28,7 @@ fn a_lapsed_lease_makes_the_work_ready_again_in_one_step() {
     let last = execution.last.as_ref().unwrap();
     assert_eq!((&last.end, last.ended_by, last.lease), (&AttemptEnd::Interrupted, None, fence.lease));
     let claimed = world.claim(id(1), 11);
-    assert_eq!((claimed.attempt_kind, claimed.fence.attempt, claimed.fence.epoch), (AttemptKind::Reclaim, 1, 2));
+    assert_eq!((claimed.attempt_kind, claimed.fence.attempt, claimed.fence.epoch), (AttemptKind::Reclaim, 2, 2));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_renewed_lease_is_not_expired_by_an_old_due_time() {
     world.accept(&make::renew(fence, TTL));
     let new_end = world.now + TTL;
     world.now = old_end;
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(new_end) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(new_end) }));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn from_the_third_loss_in_a_row_the_next_attempt_waits() {
         } else {
             let readiness = Readiness::Delayed { until: again_at, why: WhyDelayed::Reclaim };
             assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Reclaim }));
-            assert_eq!(done.result, Ok(Reply::Due { acted: true, next: Some(again_at) }));
+            assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(again_at) })));
             let promoted = world.when_due(id(1));
             assert_eq!(promoted.window.not_before, Some(again_at));
         }
@@ -81,14 +81,14 @@ fn after_a_hundred_reclaims_the_next_loss_is_the_end() {
     }
     let done = world.lose(id(1), 500);
     let kept_until = world.now + limits::RETENTION_DEFAULT;
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: Some(kept_until) }));
-    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: limits::RECLAIMS_DEFAULT, again_at: None });
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(kept_until) })));
+    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: limits::RECLAIMS_DEFAULT + 1, again_at: None });
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::engine(), "max_reclaims_exceeded"));
     assert_eq!(execution.state, State::Finished(Finished { failure, ..Finished::new(Outcome::Failed, world.now) }));
     assert_eq!(execution.reclaims, limits::RECLAIMS_DEFAULT);
     assert_eq!(execution.last.as_ref().unwrap().end, AttemptEnd::Interrupted, "its last attempt has ended too");
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(kept_until) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(kept_until) }));
 }
 
 #[test]
@@ -97,5 +97,5 @@ fn a_clock_that_went_back_expires_nothing() {
     world.running(submit(1), 10);
     let end = world.now + TTL;
     world.now = Millis(0);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(end) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(end) }));
 }

@@ -20,7 +20,7 @@ fn deliver(messages: Vec<Message>) -> Command {
 
 fn applied(world: &mut World, command: &Command) -> usize {
     match world.run(OTHER, command).result {
-        Ok(Reply::Delivered { applied }) => applied,
+        Ok(Reply::Deliver(applied)) => applied,
         other => panic!("{other:?}"),
     }
 }
@@ -39,7 +39,7 @@ fn a_message_is_applied_once() {
     let twice = [messages.clone(), messages.clone()].concat();
     assert_eq!(applied(&mut world, &deliver(twice)), 3, "duplicates in one delivery");
     let done = world.run(OTHER, &deliver(messages.clone()));
-    assert_eq!(done.result, Ok(Reply::Delivered { applied: 0 }));
+    assert_eq!(done.result, Ok(Reply::Deliver(0)));
     assert!(done.step.writes.is_empty() && done.events.is_empty(), "a redelivery changes nothing");
     assert_eq!(done.window, Window::default());
     let overlapping = vec![messages[2].clone(), changed(4, lane(), 4), messages[0].clone()];
@@ -81,7 +81,7 @@ fn a_full_delivery_about_many_lanes_needs_few_rounds() {
     let name = |n: usize| format!("lane-{n}").parse::<Lane>().unwrap();
     let messages = (0..limits::MESSAGES_MAX).map(|n| changed(n as u128, name(n), 1)).collect();
     let done = world.run_from_nothing(OTHER, &deliver(messages));
-    assert_eq!(done.result, Ok(Reply::Delivered { applied: limits::MESSAGES_MAX }));
+    assert_eq!(done.result, Ok(Reply::Deliver(limits::MESSAGES_MAX)));
     assert!(done.rounds <= 4, "{} rounds", done.rounds);
     let answers = world.outgoing(OTHER, HOME);
     assert!(answers.iter().map(|(seq, _)| *seq).eq(0..limits::MESSAGES_MAX as u64), "dense, in order");
@@ -99,12 +99,12 @@ fn delivered_messages_are_removed_a_delivery_at_a_time() {
     let ids: Vec<MessageId> = world.outgoing(HOME, OTHER).iter().map(|(_, message)| message.id).collect();
     let forget = |through| Command::Forget(Forget { to: OTHER, through, ids: ids.clone() });
     let done = world.run_from_nothing(HOME, &forget(9));
-    assert_eq!(done.result, Ok(Reply::Forgotten));
+    assert_eq!(done.result, Ok(Reply::Forget(())));
     assert!(done.rounds <= 2 && done.events.is_empty(), "{} rounds", done.rounds);
     assert_eq!((outbox(&world), world.outgoing(HOME, OTHER)[0].0), ((10, 100), 10));
     for through in [0, 9] {
         let done = world.home(&forget(through));
-        assert_eq!(done.result, Ok(Reply::Forgotten));
+        assert_eq!(done.result, Ok(Reply::Forget(())));
         assert!(done.step.writes.is_empty(), "what is gone stays gone");
     }
     world.accept(&forget(99));
@@ -137,7 +137,7 @@ fn forgetting_what_was_never_sent_changes_nothing() {
     let mut world = World::new(2);
     for through in [0, 7, u64::MAX] {
         let done = world.home(&Command::Forget(Forget { to: OTHER, through, ids: vec![MessageId(1)] }));
-        assert_eq!(done.result, Ok(Reply::Forgotten));
+        assert_eq!(done.result, Ok(Reply::Forget(())));
         assert!(done.step.writes.is_empty());
     }
 }
@@ -151,11 +151,11 @@ fn a_message_that_cannot_be_delivered_is_set_aside_with_its_bytes() {
     world.put(Key::Message(HOME, OTHER, 0), Record::Unreadable(body.clone()));
     let bury = Command::Bury(Bury { to: OTHER, seq: 0, body: body.clone() });
     let done = world.home(&bury);
-    assert_eq!(done.result, Ok(Reply::Buried));
+    assert_eq!(done.result, Ok(Reply::Bury(())));
     assert_eq!(world.record(&Key::Message(HOME, OTHER, 0)), None);
     assert_eq!(world.record(&Key::Dead(HOME, OTHER, 0)), Some(&Record::Dead(body)));
     let again = world.home(&bury);
-    assert_eq!(again.result, Ok(Reply::Buried));
+    assert_eq!(again.result, Ok(Reply::Bury(())));
     assert!(again.step.writes.is_empty(), "burying twice changes nothing");
 
     assert_eq!(world.deliver(HOME, OTHER), 1, "the queue moves on");

@@ -1,25 +1,24 @@
 //! What operators' calls have in common: found by namespace, remembered, answered alike when they are repeated.
 
-use crate::record::Did;
 use crate::rules::world::World;
 use crate::rules::world::make::{self, id, submit, tag};
-use crate::{Act, Rejection, Reply, Span, Submit, When, Window, limits};
+use crate::{Act, ActOutcome, Rejection, Reply, Span, When, Window, act, limits};
 
 /// Every act in an order in which each is accepted, with its answer.
-fn story(world: &World) -> Vec<(Act, Did)> {
+fn story(world: &World) -> Vec<(Act, ActOutcome)> {
     let later = world.now + Span::hours(1);
     vec![
-        (Act::Prioritise { priority: 3 }, Did::Prioritised { before: 0 }),
-        (tag(&[("a", "b")], &[]), Did::Tagged),
-        (Act::Reschedule { when: When::At(later) }, Did::Rescheduled { until: Some(later) }),
-        (Act::Reschedule { when: When::Now }, Did::Rescheduled { until: None }),
-        (make::end(), Did::Cancelled),
-        (make::replay(), Did::Replayed { replays: 1 }),
-        (Act::Prioritise { priority: 3 }, Did::Prioritised { before: 3 }),
-        (make::ask(Span(5)), Did::Cancelled),
-        (make::replay(), Did::Replayed { replays: 2 }),
-        (make::end(), Did::Cancelled),
-        (Act::Purge, Did::Purged),
+        (Act::Prioritise(act::Prioritise { priority: 3 }), ActOutcome::Prioritised { before: 0 }),
+        (tag(&[("a", "b")], &[]), ActOutcome::Tagged),
+        (Act::Reschedule(act::Reschedule::from(When::At(later))), ActOutcome::Rescheduled { until: Some(later) }),
+        (Act::Reschedule(act::Reschedule::from(When::Now)), ActOutcome::Rescheduled { until: None }),
+        (make::end(), ActOutcome::Cancelled),
+        (make::replay(), ActOutcome::Replayed { replays: 1 }),
+        (Act::Prioritise(act::Prioritise { priority: 3 }), ActOutcome::Prioritised { before: 3 }),
+        (make::ask(Span(5)), ActOutcome::Cancelled),
+        (make::replay(), ActOutcome::Replayed { replays: 2 }),
+        (make::end(), ActOutcome::Cancelled),
+        (Act::Purge(act::Purge {}), ActOutcome::Purged),
     ]
 }
 
@@ -33,7 +32,7 @@ fn a_repeat_is_answered_alike_for_the_newest_calls_whatever_happened_since() {
         let oldest = (n + 1).saturating_sub(limits::OPERATOR_COMMANDS_KEPT);
         for (earlier, (act, did)) in story.iter().enumerate().take(n + 1).skip(oldest) {
             let done = world.home(&make::operate(100 + earlier as u128, id(1), act.clone()));
-            assert_eq!(done.result, Ok(Reply::Operated(*did)), "call {earlier} after call {n}");
+            assert_eq!(done.result, Ok(Reply::Operate(*did)), "call {earlier} after call {n}");
             assert!(done.step.writes.is_empty() && done.events.is_empty(), "call {earlier} after call {n}");
             assert_eq!(done.window, Window::default(), "call {earlier}: a repeat does not depend on time");
         }
@@ -41,25 +40,25 @@ fn a_repeat_is_answered_alike_for_the_newest_calls_whatever_happened_since() {
     }
     world.when_due(id(1));
     assert!(world.find(id(1)).is_none());
-    assert_eq!(world.operate(110, id(1), Act::Purge), Did::Purged, "what is gone is purged");
+    assert_eq!(world.operate(110, id(1), Act::Purge(act::Purge {})), ActOutcome::Purged, "what is gone is purged");
 }
 
 #[test]
 fn an_id_that_did_something_else_is_refused() {
     let mut world = World::new(1);
     for n in 1..=7 {
-        world.submit(Submit { ..submit(n) });
+        world.submit(submit(n));
     }
     world.running(submit(8), 10);
     let acts = || {
         [
             make::end(),
-            Act::Reschedule { when: When::Now },
-            Act::Prioritise { priority: 3 },
+            Act::Reschedule(act::Reschedule::from(When::Now)),
+            Act::Prioritise(act::Prioritise { priority: 3 }),
             tag(&[("a", "b")], &[]),
             make::revoke(),
             make::replay(),
-            Act::Purge,
+            Act::Purge(act::Purge {}),
         ]
     };
     for (first, n) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 8)] {
@@ -81,12 +80,12 @@ fn what_belongs_to_others_does_not_exist() {
         let namespace = "other".parse().unwrap();
         let operate =
             crate::Operate { command: crate::CommandId(50), namespace, execution: id(1), by: None, act: act.clone() };
-        let result = world.home(&crate::Command::Operate(Box::new(operate))).result;
+        let result = world.home(&crate::Command::Operate(operate)).result;
         let absent = world.home(&make::operate(50, id(9), act)).result;
         match (&result, &absent) {
             (Err(Rejection::ExecutionNotFound(_)), Err(Rejection::ExecutionNotFound(_))) => {}
             // It cannot be told apart from what was never there.
-            (Ok(Reply::Operated(Did::Purged)), Ok(Reply::Operated(Did::Purged))) => {}
+            (Ok(Reply::Operate(ActOutcome::Purged)), Ok(Reply::Operate(ActOutcome::Purged))) => {}
             other => panic!("{other:?}"),
         }
     }

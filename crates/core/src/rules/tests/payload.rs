@@ -2,10 +2,8 @@
 
 use crate::record::{Record, StoredPayload};
 use crate::rules::world::World;
-use crate::rules::world::make::{HOME, claim, id, submit};
-use crate::{
-    Command, CommandId, Complete, Fence, Key, LeaseId, Payload, PayloadSlot, Rejection, Reply, Submit, codec, limits,
-};
+use crate::rules::world::make::{self, HOME, claim, id, submit, with};
+use crate::{Blob, Command, Fence, Key, LeaseId, Payload, PayloadSlot, Rejection, Reply, codec, end, limits};
 use bytes::Bytes;
 
 fn text(len: usize) -> Payload {
@@ -30,13 +28,12 @@ fn payloads_come_back_exactly_whether_in_place_or_beside() {
         (Payload::bytes("application/octet-stream", vec![0; limits::PAYLOAD_BYTES_MAX]).unwrap(), true),
     ] {
         let mut world = World::new(1);
-        world.submit(Submit { input: payload.clone(), ..submit(1) });
+        world.submit(with!(submit(1), input: payload.clone()));
         let claimed = world.claim(id(1), 10);
         assert_eq!(claimed.input, payload);
         let repeat = world.accept(&Command::Claim(claim(id(1), 10)));
-        assert_eq!(repeat, Reply::Claimed(claimed.clone()), "a repeat brings the input too");
-        let complete = Complete { command: CommandId(50), fence: claimed.fence, result: payload.clone() };
-        world.accept(&Command::Complete(complete));
+        assert_eq!(repeat, Reply::Claim(claimed.clone()), "a repeat brings the input too");
+        world.accept(&make::report(50, claimed.fence, end::Complete { result: payload.clone() }));
         let execution = world.execution(id(1)).clone();
         for (slot, held) in [(PayloadSlot::Input, &execution.input), (PayloadSlot::Result, &execution.result.unwrap())]
         {
@@ -57,27 +54,28 @@ fn payloads_come_back_exactly_whether_in_place_or_beside() {
 
 #[test]
 fn a_payload_that_could_not_be_read_back_is_not_written() {
-    let lying = Payload::Bytes { content_type: "application/json".into(), bytes: Bytes::from_static(b"\xff") };
-    let unnamed = Payload::Bytes { content_type: "".into(), bytes: Bytes::from_static(b"x") };
+    let lying = Payload::Bytes(Blob { content_type: "application/json".into(), bytes: Bytes::from_static(b"\xff") });
+    let unnamed = Payload::Bytes(Blob { content_type: "".into(), bytes: Bytes::from_static(b"x") });
     let large =
-        Payload::Bytes { content_type: "image/png".into(), bytes: vec![0; limits::PAYLOAD_BYTES_MAX + 1].into() };
+        Payload::Bytes(Blob { content_type: "image/png".into(), bytes: vec![0; limits::PAYLOAD_BYTES_MAX + 1].into() });
+    let long = format!("\"{}\"", "a".repeat(limits::PAYLOAD_BYTES_MAX));
+    let long = Payload::Json(serde_json::from_str(&long).unwrap());
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
     let deep = Payload::Json(serde_json::from_str(&deep).unwrap());
-    for payload in [lying, unnamed, large, deep] {
+    for payload in [lying, unnamed, large, long, deep] {
         let mut world = World::new(1);
-        let refused = world.refuse(&Command::Submit(Box::new(Submit { input: payload.clone(), ..submit(1) })));
-        assert!(matches!(refused, Rejection::InvalidArgument { field: "payload", .. }), "{refused}");
+        let refused = world.refuse(&Command::Submit(with!(submit(1), input: payload.clone())));
+        assert!(matches!(refused, Rejection::Payload { field: "input", .. }), "{refused}");
         let fence = world.running(submit(1), 10);
-        let complete = Complete { command: CommandId(50), fence, result: payload };
-        let refused = world.refuse(&Command::Complete(complete));
-        assert!(matches!(refused, Rejection::InvalidArgument { field: "payload", .. }), "{refused}");
+        let refused = world.refuse(&make::report(50, fence, end::Complete { result: payload }));
+        assert!(matches!(refused, Rejection::Payload { field: "result", .. }), "{refused}");
     }
 }
 
 #[test]
 fn a_lost_input_is_reported_not_replaced() {
     let mut world = World::new(1);
-    world.submit(Submit { input: text(2_000), ..submit(1) });
+    world.submit(with!(submit(1), input: text(2_000)));
     let key = Key::Payload(id(1), PayloadSlot::Input);
     world.records.remove(&key);
     let refused = world.refuse(&Command::Claim(claim(id(1), 10)));
@@ -87,10 +85,10 @@ fn a_lost_input_is_reported_not_replaced() {
 #[test]
 fn a_claim_of_a_large_input_asks_for_it() {
     let mut world = World::new(1);
-    world.submit(Submit { input: text(2_000), ..submit(1) });
+    world.submit(with!(submit(1), input: text(2_000)));
     let done = world.run_from_nothing(HOME, &Command::Claim(claim(id(1), 10)));
-    let fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 0 };
-    assert!(matches!(&done.result, Ok(Reply::Claimed(claimed)) if claimed.fence == fence));
+    let fence = Fence { execution: id(1), lease: LeaseId(10), epoch: 1, attempt: 1 };
+    assert!(matches!(&done.result, Ok(Reply::Claim(claimed)) if claimed.fence == fence));
     assert!(done.step.reads.contains(&Key::Payload(id(1), PayloadSlot::Input)));
     assert!(!done.step.writes.contains(&Key::Payload(id(1), PayloadSlot::Input)), "written once");
 }

@@ -2,8 +2,8 @@
 
 use crate::record;
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
-use crate::{Command, Progress, Reason, Rejection, Renewed, Reply, Span, Submit, When, limits};
+use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::{Command, Progress, Reason, Rejection, Renewed, Reply, Span, When, limits};
 
 fn said(world: &World) -> (Option<u8>, &str) {
     let progress = world.execution(id(1)).progress.as_ref().unwrap();
@@ -15,7 +15,7 @@ fn the_last_word_stands_and_nobody_is_told() {
     let mut world = World::new(1);
     let fence = world.running(submit(1), 10);
     let before = world.execution(id(1)).clone();
-    let noted = Reply::Noted(Renewed { expires_at: world.now + TTL, stop: None });
+    let noted = Reply::Progress(Renewed { expires_at: world.now + TTL, stop: None });
     for (percent, message, expected, wrote) in [
         (Some(10), None, (Some(10), ""), true),
         (None, Some("reading"), (Some(10), "reading"), true),
@@ -61,7 +61,7 @@ fn a_long_message_is_cut_between_characters() {
 #[test]
 fn it_belongs_to_the_attempt() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: make::retry(3, Span(0)), ..submit(1) });
+    world.submit(with!(submit(1), policy: make::retry(3, Span(0))));
     let fence = world.claim(id(1), 10).fence;
     world.accept(&make::progress(fence, Some(40), None));
     world.accept(&make::delay(50, fence, When::Now));

@@ -1,12 +1,12 @@
 //! Removing what has ended: all of it, in bounded pieces, its own record last.
 
 use crate::index;
-use crate::record::{Did, Outcome, PublicState, Record};
+use crate::record::{Outcome, PublicState, Record};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, due, id, submit, tag};
+use crate::rules::world::make::{self, due, id, submit, tag, with};
 use crate::{
-    Act, Command, CommandId, Complete, Key, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Span, Submit, What,
-    When, Window, limits,
+    Act, ActOutcome, Command, Key, Looked, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Reported, Span,
+    What, When, Window, act, end, limits,
 };
 
 fn large() -> Payload {
@@ -20,13 +20,13 @@ fn ended(attempts: u32, beside: bool) -> World {
     let tags = make::tags(&[("a", "b")]);
     let unique_key = Some("only".parse().unwrap());
     let policy = make::retry(limits::RETRIES_MAX, Span(0));
-    world.submit(Submit { input, tags, unique_key, policy, trace: Some(make::trace()), ..submit(1) });
+    world.submit(with!(submit(1), input, tags, unique_key, policy, trace: Some(make::trace())));
     for n in 1..u128::from(attempts) {
         let fence = world.claim(id(1), 1_000 + n).fence;
         world.accept(&make::fail(2_000 + n, fence));
     }
     let fence = world.claim(id(1), 10).fence;
-    world.accept(&Command::Complete(Complete { command: CommandId(50), fence, result }));
+    world.accept(&make::report(50, fence, end::Complete { result }));
     world
 }
 
@@ -44,8 +44,8 @@ fn nothing_is_left_whatever_belonged_to_it() {
         assert_eq!(left, attempts as usize - 1 + pages + if payloads { 2 } else { 0 });
         let mut told = Vec::new();
         let mut pieces = 0;
-        let mut done = world.home(&make::operate(60, id(1), Act::Purge));
-        assert_eq!(done.result, Ok(Reply::Operated(Did::Purged)));
+        let mut done = world.home(&make::operate(60, id(1), Act::Purge(act::Purge {})));
+        assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Purged)));
         loop {
             told.extend(done.events.into_iter().map(|event| event.what));
             pieces += 1;
@@ -60,12 +60,12 @@ fn nothing_is_left_whatever_belonged_to_it() {
             assert_eq!(beside(&world), left - pieces * limits::PURGE_PIECE as usize);
             done = world.home(&due(id(1)));
             let next = world.execution(id(1)).due();
-            assert_eq!(done.result, Ok(Reply::Due { acted: true, next }));
+            assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next })));
         }
         assert_eq!(pieces, left.div_ceil(limits::PURGE_PIECE as usize).max(1), "{attempts} attempts");
         assert_eq!(told, [What::Purged], "told once, when it begins");
         let gone = world.when_due(id(1));
-        assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due { acted: true, next: None }), 0));
+        assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due(Looked { acted: true, next: None })), 0));
         let stays = |key: &Key| matches!(key, Key::Class(..) | Key::Unique(..));
         assert!(world.records.keys().all(stays), "a freed key outlives its holder: {:?}", world.records.keys());
     }
@@ -78,17 +78,17 @@ fn what_is_leaving_is_gone_for_everybody() {
         execution: id(1),
         lease: last.lease,
         epoch: 100,
-        attempt: last.index,
+        attempt: last.number,
     });
     world.operate(60, id(1), tag(&[("c", "d")], &[]));
-    world.operate(61, id(1), Act::Purge);
+    world.operate(61, id(1), Act::Purge(act::Purge {}));
     for act in [
         make::end(),
         make::replay(),
         make::revoke(),
         tag(&[("a", "c")], &[]),
-        Act::Prioritise { priority: 1 },
-        Act::Reschedule { when: When::Now },
+        Act::Prioritise(act::Prioritise { priority: 1 }),
+        Act::Reschedule(act::Reschedule::from(When::Now)),
     ] {
         let name = act.name();
         assert_eq!(world.refuse(&make::operate(70, id(1), act)), Rejection::Purged(id(1)), "{name}");
@@ -98,15 +98,19 @@ fn what_is_leaving_is_gone_for_everybody() {
     assert_eq!(refused, Rejection::Purged(id(1)));
     let refused = world.refuse(&Command::Claim(make::claim(id(1), 77)));
     assert_eq!(refused, Rejection::NotReady { execution: id(1), state });
-    for (command, did) in [(60, Did::Tagged), (61, Did::Purged)] {
-        let act = if command == 60 { tag(&[("c", "d")], &[]) } else { Act::Purge };
+    for (command, did) in [(60, ActOutcome::Tagged), (61, ActOutcome::Purged)] {
+        let act = if command == 60 { tag(&[("c", "d")], &[]) } else { Act::Purge(act::Purge {}) };
         let done = world.home(&make::operate(command, id(1), act));
-        assert_eq!(done.result, Ok(Reply::Operated(did)), "a repeat gets its answer");
+        assert_eq!(done.result, Ok(Reply::Operate(did)), "a repeat gets its answer");
         assert!(done.step.writes.is_empty());
     }
     world.accept(&due(id(1)));
     world.when_due(id(1));
-    assert_eq!(world.operate(61, id(1), Act::Purge), Did::Purged, "and so it does when all is gone");
+    assert_eq!(
+        world.operate(61, id(1), Act::Purge(act::Purge {})),
+        ActOutcome::Purged,
+        "and so it does when all is gone"
+    );
     assert_eq!(world.refuse(&make::operate(60, id(1), make::end())), Rejection::ExecutionNotFound(id(1)));
 }
 
@@ -116,7 +120,7 @@ fn only_what_has_ended_is_removed() {
     world.submit(submit(1));
     world.running(submit(2), 10);
     for (n, state) in [(1, PublicState::Waiting), (2, PublicState::Active)] {
-        let refused = world.refuse(&make::operate(60, id(n), Act::Purge));
+        let refused = world.refuse(&make::operate(60, id(n), Act::Purge(act::Purge {})));
         assert_eq!(refused, Rejection::NotFinished { execution: id(n), state });
     }
 }
@@ -126,8 +130,7 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
     for (retention, kept) in [(None, limits::RETENTION_DEFAULT), (Some(Span::minutes(10)), Span::minutes(10))] {
         for outcome in [Outcome::Success, Outcome::Failed, Outcome::Cancelled] {
             let mut world = World::new(1);
-            let fence =
-                world.running(Submit { policy: Policy { retention, ..make::retry(0, Span(0)) }, ..submit(1) }, 9);
+            let fence = world.running(with!(submit(1), policy: Policy { retention, ..make::retry(0, Span(0)) }), 9);
             match outcome {
                 Outcome::Success => drop(world.accept(&make::complete(50, fence))),
                 Outcome::Failed => drop(world.accept(&make::fail(50, fence))),
@@ -139,18 +142,18 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
             let labelled = world.now + limits::STUB_LIFE;
             world.operate(60, id(1), tag(&[("a", "b")], &[]));
             world.now = until - Span(1);
-            assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
+            assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(until) }));
             world.now = until;
             let done = world.home(&due(id(1)));
             let stays = (labelled > until).then_some(labelled);
-            assert_eq!(done.result, Ok(Reply::Due { acted: true, next: stays }), "{outcome:?}");
+            assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: stays })), "{outcome:?}");
             assert_eq!(done.window, Window { not_before: Some(until), not_after: None }, "{outcome:?}");
             assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Purged));
             if stays.is_some() {
                 world.when_due(id(1));
             }
             assert!(world.find(id(1)).is_none());
-            assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: None });
+            assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: None }));
         }
     }
 }
@@ -158,8 +161,8 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
 #[test]
 fn a_piece_needs_few_rounds() {
     let mut world = ended(65, false);
-    let done = world.run_from_nothing(make::HOME, &make::operate(60, id(1), Act::Purge));
-    assert_eq!(done.result, Ok(Reply::Operated(Did::Purged)));
+    let done = world.run_from_nothing(make::HOME, &make::operate(60, id(1), Act::Purge(act::Purge {})));
+    assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Purged)));
     assert!(done.rounds <= 2, "{} rounds", done.rounds);
 }
 
@@ -167,10 +170,10 @@ fn a_piece_needs_few_rounds() {
 fn what_cannot_be_read_is_removed_too() {
     let mut world = ended(3, true);
     let broken = Record::Unreadable(bytes::Bytes::from_static(b"{\"v\":2}"));
-    for key in [Key::Attempt(id(1), 0), Key::Payload(id(1), PayloadSlot::Result)] {
+    for key in [Key::Attempt(id(1), 1), Key::Payload(id(1), PayloadSlot::Result)] {
         world.put(key, broken.clone());
     }
-    world.operate(60, id(1), Act::Purge);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
     assert_eq!(beside(&world), 0);
 }
 
@@ -178,10 +181,10 @@ fn what_cannot_be_read_is_removed_too() {
 fn one_payload_beside_is_enough_to_look_for_both() {
     for (input, result) in [(large(), Payload::null()), (Payload::null(), large())] {
         let mut world = World::new(1);
-        let fence = world.running(Submit { input, ..submit(1) }, 10);
-        world.accept(&Command::Complete(Complete { command: CommandId(50), fence, result }));
+        let fence = world.running(with!(submit(1), input), 10);
+        world.accept(&make::report(50, fence, end::Complete { result }));
         assert_eq!(beside(&world), 1);
-        world.operate(60, id(1), Act::Purge);
+        world.operate(60, id(1), Act::Purge(act::Purge {}));
         assert_eq!(beside(&world), 0);
     }
 }
@@ -190,10 +193,10 @@ fn one_payload_beside_is_enough_to_look_for_both() {
 fn an_idempotency_key_keeps_its_own_time() {
     // The key promises that nothing runs twice within its window, also when what it stands for is gone.
     let mut world = World::new(1);
-    let keyed = |n| Submit { idempotency_key: Some("order".parse().unwrap()), ..submit(n) };
+    let keyed = |n| with!(submit(n), idempotency_key: Some("order".parse().unwrap()));
     let fence = world.running(keyed(1), 10);
     world.accept(&make::complete(50, fence));
-    world.operate(60, id(1), Act::Purge);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
     assert_eq!(world.submit(keyed(2)), id(1));
     world.pass(limits::DEDUP_WINDOW_DEFAULT);
     assert_eq!(world.submit(keyed(3)), id(3));
@@ -202,22 +205,22 @@ fn an_idempotency_key_keeps_its_own_time() {
 #[test]
 fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let mut world = ended(2, true);
-    let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 2, attempt: 1 };
+    let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 2, attempt: 2 };
     let changed = world.execution(id(1)).changed_at;
     world.pass(Span::minutes(1));
-    world.operate(60, id(1), Act::Purge);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
     let stub = world.execution(id(1)).clone();
     assert_eq!(stub.due(), Some(changed + limits::STUB_LIFE), "counted from the last change before the purge");
     let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub)).to_vec()).unwrap();
     assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
 
-    let again = Submit { unique_key: Some("only".parse().unwrap()), ..submit(1) };
+    let again = with!(submit(1), unique_key: Some("only".parse().unwrap()));
     assert_eq!(world.submit(again), id(1), "the submit is not done again");
-    let complete = Command::Complete(Complete { command: CommandId(50), fence, result: Payload::null() });
-    assert_eq!(world.accept(&complete), Reply::Completed);
+    let complete = make::complete(50, fence);
+    assert_eq!(world.accept(&complete), Reply::Report(Reported::ENDED));
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
     world.now = changed + limits::STUB_LIFE - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(changed + limits::STUB_LIFE) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(changed + limits::STUB_LIFE) }));
     let gone = world.when_due(id(1));
     assert_eq!(gone.window.not_before, Some(changed + limits::STUB_LIFE));
     assert!(world.find(id(1)).is_none());
@@ -227,12 +230,12 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
 #[test]
 fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
     let mut world = World::new(1);
-    let first = world.running(Submit { policy: make::retry(3, Span(0)), ..submit(1) }, 10);
+    let first = world.running(with!(submit(1), policy: make::retry(3, Span(0))), 10);
     let failed = world.accept(&make::fail(50, first));
     let second = world.claim(id(1), 11).fence;
     world.accept(&make::complete(51, second));
     assert_eq!(world.accept(&make::fail(50, first)), failed, "the repeat finds itself");
-    world.operate(60, id(1), Act::Purge);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
     for call in [
         make::fail(50, first),
         make::complete(52, first),
@@ -244,13 +247,17 @@ fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
     ] {
         assert_eq!(world.refuse(&call), Rejection::Purged(id(1)), "{call:?}");
     }
-    assert_eq!(world.accept(&make::complete(51, second)), Reply::Completed, "the last attempt is still known");
+    assert_eq!(
+        world.accept(&make::complete(51, second)),
+        Reply::Report(Reported::ENDED),
+        "the last attempt is still known"
+    );
 }
 
 #[test]
 fn what_changed_long_ago_goes_at_once() {
     let mut world = ended(2, true);
     world.pass(limits::STUB_LIFE);
-    world.operate(60, id(1), Act::Purge);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
     assert!(world.find(id(1)).is_none() && beside(&world) == 0);
 }

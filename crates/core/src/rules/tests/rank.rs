@@ -2,8 +2,8 @@
 
 use crate::index::{self, Entry};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, class, id, lane, namespace, submit};
-use crate::{ExecutionId, Share, Span, Submit, When, limits};
+use crate::rules::world::make::{self, class, id, lane, namespace, submit, with};
+use crate::{ExecutionId, Share, Span, When, limits};
 
 fn queue(world: &World) -> Vec<ExecutionId> {
     let name = index::ready(&namespace(), &lane(), "-", &Share::default());
@@ -23,7 +23,7 @@ fn queue(world: &World) -> Vec<ExecutionId> {
 fn higher_priority_runs_first_and_equals_by_their_time() {
     let mut world = World::new(1);
     for (n, priority) in [(1, 0), (2, 5), (3, 0), (4, 9_000), (5, 5)] {
-        world.submit(Submit { priority, ..submit(n) });
+        world.submit(with!(submit(n), priority));
         world.pass(Span(1));
     }
     assert_eq!(queue(&world), [4, 2, 5, 1, 3].map(id));
@@ -45,7 +45,7 @@ fn retries_reclaims_and_returns_keep_their_place() {
     let mut world = World::new(1);
     let policy = make::retry(5, Span::seconds(1));
     for n in 1..=3 {
-        world.submit(Submit { policy: policy.clone(), ..submit(n) });
+        world.submit(with!(submit(n), policy: policy.clone()));
         world.pass(Span::seconds(10));
     }
     let place = world.execution(id(1)).ready_rank();
@@ -68,8 +68,8 @@ fn retries_reclaims_and_returns_keep_their_place() {
 fn delayed_work_queues_by_its_time_not_by_its_creation() {
     let mut world = World::new(1);
     let start = world.now;
-    world.submit(Submit { when: When::At(start + Span::seconds(30)), ..submit(1) });
-    world.submit(Submit { when: When::At(start + Span::seconds(20)), ..submit(2) });
+    world.submit(with!(submit(1), when: When::At(start + Span::seconds(30))));
+    world.submit(with!(submit(2), when: When::At(start + Span::seconds(20))));
     world.pass(Span::seconds(10));
     world.submit(submit(3));
     assert_eq!(queue(&world), [3].map(id));
@@ -84,7 +84,7 @@ fn delayed_work_queues_by_its_time_not_by_its_creation() {
 fn each_class_and_share_has_a_queue_of_its_own() {
     let mut world = World::new(1);
     let share: Share = serde_json::from_str("\"customer-7\"").unwrap();
-    world.submit(Submit { requires: class(&["linux", "gpu"]), share, priority: 1, ..submit(1) });
+    world.submit(with!(submit(1), requires: class(&["linux", "gpu"]), share, priority: 1));
     let execution = world.execution(id(1)).clone();
     let rank = (u64::from(limits::PRIORITY_MAX - 1) << 48) | world.now.0;
     let name = "ready/default/default/gpu+linux/customer-7".to_owned();

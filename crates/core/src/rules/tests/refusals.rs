@@ -2,14 +2,15 @@
 
 use crate::record::{LaneState, PublicState};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, claim, class, id, lane, submit};
+use crate::rules::world::make::{self, TTL, claim, class, id, lane, submit, with};
 use crate::{
-    Act, Command, CommandId, Fence, Handling, IdempotencyKey, Millis, Policy, Rejection, Span, Submit, UniqueKey, When,
+    Act, Blob, Command, CommandId, Fence, Handling, IdempotencyKey, Millis, Payload, PayloadError, Policy, Rejection,
+    Span, Submit, UniqueKey, When, act, limits,
 };
 use std::collections::BTreeSet;
 
 fn again(submit: Submit) -> Command {
-    Command::Submit(Box::new(submit))
+    Command::Submit(submit)
 }
 
 /// A world and a command that it refuses, for each reason there is.
@@ -17,9 +18,9 @@ fn cases() -> Vec<(World, Command)> {
     let mut world = World::new(1);
     world.submit(submit(1));
     let key: Option<IdempotencyKey> = Some("key".parse().unwrap());
-    world.submit(Submit { idempotency_key: key.clone(), ..submit(2) });
-    world.submit(Submit { when: When::After(Span(5)), ..submit(3) });
-    world.submit(Submit { requires: class(&["gpu"]), ..submit(4) });
+    world.submit(with!(submit(2), idempotency_key: key.clone()));
+    world.submit(with!(submit(3), when: When::After(Span(5))));
+    world.submit(with!(submit(4), requires: class(&["gpu"])));
     let fence = world.running(submit(5), 10);
     let with = |change: fn(&mut World)| {
         let mut world = world.clone();
@@ -31,11 +32,11 @@ fn cases() -> Vec<(World, Command)> {
     unreadable.put(crate::Key::Execution(id(1)), broken);
     let past = When::At(Millis(0));
     vec![
-        (world.clone(), again(Submit { priority: 9_001, ..submit(9) })),
-        (world.clone(), again(Submit { when: past, ..submit(9) })),
+        (world.clone(), again(with!(submit(9), priority: 9_001))),
+        (world.clone(), again(with!(submit(9), when: past))),
         (world.clone(), Command::Claim(claim(id(9), 11))),
         (world.clone(), again(Submit { command: CommandId(99), ..submit(1) })),
-        (world.clone(), again(Submit { idempotency_key: key, priority: 1, ..submit(9) })),
+        (world.clone(), again(with!(submit(9), idempotency_key: key, priority: 1))),
         (world.clone(), Command::Claim(claim(id(3), 11))),
         (world.clone(), Command::Claim(claim(id(4), 11))),
         (with(|world| world.lane_is(LaneState::Paused)), Command::Claim(claim(id(1), 11))),
@@ -52,21 +53,21 @@ fn later_cases() -> Vec<(World, Command)> {
     let mut world = World::new(1);
     let unique_key: Option<UniqueKey> = Some("customer-7".parse().unwrap());
     let policy = Policy { attempt_timeout: Some(Span::seconds(5)), max_replays: Some(0), ..Policy::default() };
-    let slow = world.running(Submit { policy, ..submit(1) }, 10);
+    let slow = world.running(with!(submit(1), policy), 10);
     let deadline = Some(When::After(Span::seconds(6)));
-    world.submit(Submit { deadline, ..submit(2) });
-    let many = Submit { policy: make::retry(100, Span(0)), ..submit(3) };
+    world.submit(with!(submit(2), deadline));
+    let many = with!(submit(3), policy: make::retry(100, Span(0)));
     world.submit(many);
-    for n in 0..=u128::from(crate::limits::PURGE_PIECE) {
+    for n in 0..=u128::from(limits::PURGE_PIECE) {
         let fence = world.claim(id(3), 20 + n).fence;
         world.accept(&make::fail(200 + n, fence));
     }
     world.operate(300, id(3), make::end());
-    let keyed = world.running(Submit { unique_key: unique_key.clone(), ..submit(4) }, 11);
+    let keyed = world.running(with!(submit(4), unique_key: unique_key.clone()), 11);
     world.accept(&make::complete(301, keyed));
-    world.submit(Submit { unique_key, ..submit(5) });
+    world.submit(with!(submit(5), unique_key));
     let mut purging = world.clone();
-    purging.operate(302, id(3), Act::Purge);
+    purging.operate(302, id(3), Act::Purge(act::Purge {}));
     let mut late = world.clone();
     late.pass(Span::seconds(6));
     let mut ended = world.clone();
@@ -74,7 +75,7 @@ fn later_cases() -> Vec<(World, Command)> {
     vec![
         (world.clone(), make::operate(400, id(3), make::end())),
         (world.clone(), make::operate(400, id(1), make::replay())),
-        (world.clone(), make::operate(400, id(1), Act::Reschedule { when: When::Now })),
+        (world.clone(), make::operate(400, id(1), Act::Reschedule(act::Reschedule::from(When::Now)))),
         (purging, make::operate(400, id(3), make::replay())),
         (ended, make::operate(400, id(1), make::replay())),
         (world.clone(), make::operate(400, id(4), make::replay())),
@@ -84,10 +85,31 @@ fn later_cases() -> Vec<(World, Command)> {
     ]
 }
 
+/// The same for inputs that cannot be.
+fn payload_cases() -> Vec<(World, Command)> {
+    let blob = |content_type: &str, bytes: Vec<u8>| Blob { content_type: content_type.into(), bytes: bytes.into() };
+    let inputs = [
+        blob("image/png", vec![0; limits::PAYLOAD_BYTES_MAX + 1]),
+        blob("application/json", b"[".repeat(limits::JSON_DEPTH_MAX + 1)),
+        blob("application/json", b"{".to_vec()),
+        blob("", b"x".to_vec()),
+    ];
+    let twice = with!(submit(1), input: Payload::null(), input_bytes: Some(blob("image/png", Vec::new())));
+    let submits = inputs.map(|blob| with!(submit(1), input: Payload::Bytes(blob)));
+    submits.into_iter().chain([twice]).map(|submit| (World::new(1), again(submit))).collect()
+}
+
 /// A code for every variant, written out so that a changed one is noticed; a new variant must be added here.
 fn code(rejection: &Rejection) -> &'static str {
     match rejection {
         Rejection::InvalidArgument { .. } => "invalid_argument",
+        Rejection::Payload { error, .. } => match error {
+            PayloadError::TooLarge { .. } => "payload_too_large",
+            PayloadError::TooDeep { .. } => "payload_too_deep",
+            PayloadError::Twice => "payload_twice",
+            PayloadError::NotJson(_) => "payload_not_json",
+            PayloadError::ContentType { .. } => "invalid_content_type",
+        },
         Rejection::TimeInPast { .. } => "time_in_past",
         Rejection::ExecutionNotFound(_) => "execution_not_found",
         Rejection::ExecutionExists(_) => "execution_exists",
@@ -112,12 +134,12 @@ fn code(rejection: &Rejection) -> &'static str {
     }
 }
 
-const VARIANTS: usize = 22;
+const CODES: usize = 27;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {
     let mut reached = BTreeSet::new();
-    for (mut world, command) in cases().into_iter().chain(later_cases()) {
+    for (mut world, command) in cases().into_iter().chain(later_cases()).chain(payload_cases()) {
         let records = world.records.clone();
         let rejection = world.refuse(&command);
         assert_eq!(rejection.code(), code(&rejection));
@@ -126,7 +148,7 @@ fn every_refusal_is_reached_and_explains_itself() {
         println!("{:22} {:40} → {}", rejection.code(), rejection.to_string(), rejection.hint());
         reached.insert(rejection.code());
     }
-    assert_eq!(reached.len(), VARIANTS, "{reached:?}");
+    assert_eq!(reached.len(), CODES, "{reached:?}");
 }
 
 #[test]

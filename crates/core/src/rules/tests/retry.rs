@@ -2,35 +2,27 @@
 
 use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, Record, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
-use crate::{
-    AfterFailure, Backoff, Category, Command, CommandId, Fail, Failure, Key, Policy, Reply, RetryPolicy, Span, Submit,
-    What, Window, limits,
-};
+use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::{Category, CommandId, Failure, Key, Policy, Reply, Reported, RetryPolicy, Span, What, Window, end, limits};
 
-fn policy(max_retries: u32, backoff: Backoff, categories: &[&str]) -> Policy {
-    let categories = categories.iter().map(|text| Category::new(text).unwrap()).collect();
-    Policy { retry: Some(RetryPolicy { max_retries, backoff, categories }), ..Policy::default() }
-}
-
-fn fixed(delay: Span) -> Backoff {
-    Backoff::Fixed { delay, jitter: false }
+fn policy(retry: RetryPolicy) -> Policy {
+    Policy { retry: Some(retry), ..Policy::default() }
 }
 
 #[test]
 fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
-    let backoff = Backoff::Exponential { initial: Span::seconds(1), max: Span::seconds(3), jitter: false };
+    let doubling = RetryPolicy { longest_pause: Span::seconds(3), ..RetryPolicy::fixed(3, Span::seconds(1)) };
     let mut world = World::new(1);
-    world.submit(Submit { policy: policy(3, backoff, &[]), ..submit(1) });
+    world.submit(with!(submit(1), policy: policy(doubling)));
     for (retries, pause) in [(0_u32, 1_u64), (1, 2), (2, 3)] {
         let claimed = world.claim(id(1), 10 + u128::from(retries));
         let kind = if retries == 0 { AttemptKind::Initial } else { AttemptKind::Retry };
-        assert_eq!((claimed.attempt_kind, claimed.retries, claimed.fence.attempt), (kind, retries, retries));
+        assert_eq!((claimed.attempt_kind, claimed.retries, claimed.fence.attempt), (kind, retries, retries + 1));
         let until = world.now + Span::seconds(pause);
         let done = world.home(&make::fail(50 + u128::from(retries), claimed.fence));
-        assert_eq!(done.result, Ok(Reply::Failed(AfterFailure::RetryAt(until))));
+        assert_eq!(done.result, Ok(Reply::Report(Reported::again(until))));
         let category = Category::transient();
-        let what = What::AttemptFailed { attempt: retries, category, retry_at: Some(until) };
+        let what = What::AttemptFailed { attempt: retries + 1, category, retry_at: Some(until) };
         assert_eq!(done.events[0].what, what);
         let execution = world.execution(id(1));
         let readiness = Readiness::Delayed { until, why: WhyDelayed::Retry };
@@ -42,8 +34,8 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
     }
     let fence = world.claim(id(1), 20).fence;
     let done = world.home(&make::fail(60, fence));
-    assert_eq!(done.result, Ok(Reply::Failed(AfterFailure::Finished)));
-    let what = What::AttemptFailed { attempt: 3, category: Category::transient(), retry_at: None };
+    assert_eq!(done.result, Ok(Reply::Report(Reported::ENDED)));
+    let what = What::AttemptFailed { attempt: 4, category: Category::transient(), retry_at: None };
     assert_eq!(done.events[0].what, what);
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::transient(), "it broke"));
@@ -54,18 +46,18 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
 #[test]
 fn every_ended_attempt_is_kept() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: policy(5, fixed(Span(0)), &[]), ..submit(1) });
-    for n in 0..4_u128 {
+    world.submit(with!(submit(1), policy: make::retry(5, Span(0))));
+    for n in 1..=4_u128 {
         let fence = world.claim(id(1), 10 + n).fence;
         world.accept(&make::fail(50 + n, fence));
     }
-    for n in 0..3_u32 {
+    for n in 1..=3_u32 {
         let Some(Record::Attempt(attempt)) = world.record(&Key::Attempt(id(1), n)) else { panic!("no attempt {n}") };
-        assert_eq!((attempt.index, attempt.ended_by), (n, Some(CommandId(50 + u128::from(n)))));
+        assert_eq!((attempt.number, attempt.ended_by), (n, Some(CommandId(50 + u128::from(n)))));
         assert!(matches!(&attempt.end, AttemptEnd::Failed { retry_at: Some(at), .. } if *at == world.now));
     }
-    assert!(world.record(&Key::Attempt(id(1), 3)).is_none(), "the newest is part of the execution");
-    assert_eq!(world.execution(id(1)).last.as_ref().unwrap().index, 3);
+    assert!(world.record(&Key::Attempt(id(1), 4)).is_none(), "the newest is part of the execution");
+    assert_eq!(world.execution(id(1)).last.as_ref().unwrap().number, 4);
 }
 
 #[test]
@@ -84,61 +76,62 @@ fn the_category_decides_whether_there_is_another_attempt() {
         (&["permanent"], "permanent", false),
     ] {
         let mut world = World::new(1);
-        let fence = world.running(Submit { policy: policy(3, fixed(Span(9)), listed), ..submit(1) }, 10);
+        let categories = listed.iter().map(|text| Category::new(text).unwrap()).collect();
+        let retry = RetryPolicy { categories, ..RetryPolicy::fixed(3, Span(9)) };
+        let fence = world.running(with!(submit(1), policy: policy(retry)), 10);
         let reply = world.accept(&make::fail_as(50, fence, Category::new(category).unwrap()));
-        let after = if again { AfterFailure::RetryAt(world.now + Span(9)) } else { AfterFailure::Finished };
-        assert_eq!(reply, Reply::Failed(after), "{category} with {listed:?}");
+        let after = if again { Reported::again(world.now + Span(9)) } else { Reported::ENDED };
+        assert_eq!(reply, Reply::Report(after), "{category} with {listed:?}");
     }
 }
 
 #[test]
 fn a_pause_of_nothing_makes_the_work_ready_in_the_same_step() {
     let mut world = World::new(1);
-    let fence = world.running(Submit { policy: policy(1, fixed(Span(0)), &[]), ..submit(1) }, 10);
+    let fence = world.running(with!(submit(1), policy: make::retry(1, Span(0))), 10);
     world.pass(Span(40));
     let reply = world.accept(&make::fail(50, fence));
-    assert_eq!(reply, Reply::Failed(AfterFailure::RetryAt(world.now)));
+    assert_eq!(reply, Reply::Report(Reported::again(world.now)));
     let since = world.now;
     let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Retry };
     assert_eq!(world.execution(id(1)).state, State::Waiting(waiting));
 }
 
 #[test]
-fn jitter_comes_from_the_command_and_stays_below_the_pause() {
-    let backoff = Backoff::Fixed { delay: Span::seconds(10), jitter: true };
-    let pause = |seed: u64| {
+fn jitter_comes_from_the_lease_and_stays_below_the_pause() {
+    let drawn = RetryPolicy { jitter: true, ..RetryPolicy::fixed(1, Span::seconds(10)) };
+    let pause = |lease: u128| {
         let mut world = World::new(1);
-        let fence = world.running(Submit { policy: policy(1, backoff, &[]), ..submit(1) }, 10);
-        let failure = Failure::new(Category::transient(), "x");
-        let reply = world.accept(&Command::Fail(Fail { command: CommandId(50), fence, failure, seed }));
-        let Reply::Failed(AfterFailure::RetryAt(at)) = reply else { panic!("{reply:?}") };
+        let fence = world.running(with!(submit(1), policy: policy(drawn.clone())), lease);
+        let reply = world.accept(&make::fail(50, fence));
+        let Reply::Report(Reported { again_at: Some(at), .. }) = reply else { panic!("{reply:?}") };
         at - world.now
     };
     let pauses: std::collections::BTreeSet<Span> = (0..50).map(pause).collect();
     assert!(pauses.len() > 40 && pauses.iter().all(|&span| span <= Span::seconds(10)));
-    assert_eq!(pause(3), pause(3), "equal seeds give equal pauses");
+    assert_eq!(pause(3), pause(3), "equal leases give equal pauses");
 }
 
 #[test]
 fn lost_leases_and_returned_ones_use_up_no_retry() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: policy(1, fixed(Span(0)), &[]), ..submit(1) });
+    world.submit(with!(submit(1), policy: make::retry(1, Span(0))));
     world.lose(id(1), 10);
     let fence = world.claim(id(1), 11).fence;
     world.accept(&make::unclaim(50, fence));
     let fence = world.claim(id(1), 12).fence;
-    assert_eq!(world.accept(&make::fail(51, fence)), Reply::Failed(AfterFailure::RetryAt(world.now)));
+    assert_eq!(world.accept(&make::fail(51, fence)), Reply::Report(Reported::again(world.now)));
     let claimed = world.claim(id(1), 13);
-    assert_eq!((claimed.attempt_kind, claimed.fence.attempt, claimed.retries), (AttemptKind::Retry, 3, 1));
-    assert_eq!(world.accept(&make::fail(52, claimed.fence)), Reply::Failed(AfterFailure::Finished));
+    assert_eq!((claimed.attempt_kind, claimed.fence.attempt, claimed.retries), (AttemptKind::Retry, 4, 1));
+    assert_eq!(world.accept(&make::fail(52, claimed.fence)), Reply::Report(Reported::ENDED));
 }
 
 #[test]
 fn a_message_is_cut_however_it_was_made() {
     let mut world = World::new(1);
-    let fence = world.running(Submit { policy: policy(0, fixed(Span(0)), &[]), ..submit(1) }, 10);
+    let fence = world.running(with!(submit(1), policy: make::retry(0, Span(0))), 10);
     let failure = Failure { category: Category::transient(), message: "x".repeat(5_000).into() };
-    world.accept(&Command::Fail(Fail { command: CommandId(50), fence, failure, seed: 0 }));
+    world.accept(&make::report(50, fence, end::Fail { failure }));
     let State::Finished(finished) = &world.execution(id(1)).state else { panic!("it has failed") };
     let kept = finished.failure.as_ref().unwrap().message.len();
     assert_eq!(kept, limits::FAILURE_MESSAGE_BYTES_MAX);
@@ -147,7 +140,7 @@ fn a_message_is_cut_however_it_was_made() {
 #[test]
 fn a_failure_ends_the_row_of_lost_leases() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: policy(9, fixed(Span(0)), &[]), ..submit(1) });
+    world.submit(with!(submit(1), policy: make::retry(9, Span(0))));
     world.lose(id(1), 10);
     world.lose(id(1), 11);
     assert_eq!(world.execution(id(1)).reclaims_in_a_row, 2);

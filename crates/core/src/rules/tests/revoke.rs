@@ -1,11 +1,13 @@
 //! Taking an execution away from its worker: what happens to a lapsed lease happens at once.
 
 use crate::record::{
-    AttemptEnd, AttemptKind, Did, Finished, Next, Outcome, PublicState, Readiness, Record, UniqueRecord, WhyDelayed,
+    AttemptEnd, AttemptKind, Finished, Next, Outcome, PublicState, Readiness, Record, UniqueRecord, WhyDelayed,
 };
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit};
-use crate::{Act, Category, Failure, LeaseEvent, LeaseId, Policy, Rejection, Reply, Span, Submit, What, Window};
+use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::{
+    Act, ActOutcome, Category, Failure, LeaseEvent, LeaseId, Policy, Rejection, Reply, Span, What, Window, act,
+};
 
 #[test]
 fn the_work_is_ready_again_at_once_and_its_worker_is_refused() {
@@ -13,9 +15,9 @@ fn the_work_is_ready_again_at_once_and_its_worker_is_refused() {
     let fence = world.running(submit(1), 10);
     world.pass(Span::seconds(2));
     let done = world.home(&make::operate(60, id(1), make::revoke()));
-    let did = Did::Revoked { lease: LeaseId(10), epoch: 1 };
-    assert_eq!((done.result, done.window), (Ok(Reply::Operated(did)), Window::default()));
-    let what = What::LeaseRevoked { attempt: 0, reason: "stuck".into(), again_at: Some(world.now) };
+    let did = ActOutcome::Revoked { lease: LeaseId(10), epoch: 1 };
+    assert_eq!((done.result, done.window), (Ok(Reply::Operate(did)), Window::default()));
+    let what = What::LeaseRevoked { attempt: 1, reason: "stuck".into(), again_at: Some(world.now) };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!((what.outcome(), what.lease()), (None, Some(LeaseEvent::Revoked)), "told apart from a release");
     let waiting = world.waiting(id(1));
@@ -29,7 +31,7 @@ fn the_work_is_ready_again_at_once_and_its_worker_is_refused() {
     let refused = Rejection::NotActive { execution: id(1), state: PublicState::Waiting };
     assert_eq!(world.refuse(&make::renew(fence, TTL)), refused);
     let again = world.claim(id(1), 11);
-    assert_eq!((again.attempt_kind, again.fence.attempt, again.fence.epoch), (AttemptKind::Reclaim, 1, 2));
+    assert_eq!((again.attempt_kind, again.fence.attempt, again.fence.epoch), (AttemptKind::Reclaim, 2, 2));
     let stale = Rejection::StaleLease { current: 2, given: 1 };
     assert_eq!(world.refuse(&make::complete(61, fence)), stale);
 }
@@ -38,10 +40,10 @@ fn the_work_is_ready_again_at_once_and_its_worker_is_refused() {
 fn a_named_lease_and_no_other_is_taken() {
     let mut world = World::new(1);
     world.running(submit(1), 10);
-    let act = |lease| Act::Revoke { lease: Some(LeaseId(lease)), reason: "stuck".into() };
+    let act = |lease| Act::Revoke(act::Revoke { lease: Some(LeaseId(lease)), reason: "stuck".into() });
     assert!(matches!(world.refuse(&make::operate(60, id(1), act(9))), Rejection::StaleLease { current: 1, .. }));
     assert_eq!(world.active(id(1)).lease.id, LeaseId(10));
-    assert_eq!(world.operate(61, id(1), act(10)), Did::Revoked { lease: LeaseId(10), epoch: 1 });
+    assert_eq!(world.operate(61, id(1), act(10)), ActOutcome::Revoked { lease: LeaseId(10), epoch: 1 });
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn the_policy_says_how_many_losses_are_borne() {
             let mut world = World::new(1);
             let policy = Policy { max_reclaims: Some(max_reclaims), ..Policy::default() };
             let unique_key = Some("only".parse().unwrap());
-            world.submit(Submit { policy, unique_key, ..submit(1) });
+            world.submit(with!(submit(1), policy, unique_key));
             for n in 0..=u128::from(max_reclaims) {
                 world.claim(id(1), 10 + n);
                 assert_eq!(u128::from(world.execution(id(1)).reclaims), n);
@@ -104,7 +106,7 @@ fn the_policy_says_how_many_losses_are_borne() {
             assert_eq!(*world.finished(id(1)), finished);
             let told = &world.events.last().unwrap().what;
             assert_eq!(told.outcome(), Some(Outcome::Failed), "{told:?}");
-            assert_eq!(world.last(id(1)).index, max_reclaims);
+            assert_eq!(world.last(id(1)).number, max_reclaims + 1);
             assert_eq!(world.execution(id(1)).reclaims, max_reclaims);
             let key = crate::Key::Unique(make::namespace(), "only".parse().unwrap());
             let freed = Record::Unique(UniqueRecord::freed(id(1), world.now));

@@ -1,17 +1,17 @@
 //! Asking a running attempt to stop by itself: it has its time, and no other attempt follows.
 
-use crate::record::{AttemptEnd, Cancellation, Canceller, Did, Outcome, StopRequest};
+use crate::record::{AttemptEnd, Cancellation, Canceller, Outcome, StopRequest};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, due, id, submit};
+use crate::rules::world::make::{self, TTL, due, id, submit, with};
 use crate::{
-    AfterFailure, Category, Command, Fence, Millis, Policy, Rejection, Renewed, Reply, Span, Submit, What, When,
-    Window, limits,
+    ActOutcome, Category, Command, Fence, Looked, Millis, Policy, Rejection, Renewed, Reply, Reported, Span, Submit,
+    What, When, Window, limits,
 };
 
 const GRACE: Span = Span::seconds(10);
 
 fn work() -> Submit {
-    Submit { policy: make::retry(5, Span::seconds(5)), ..submit(1) }
+    with!(submit(1), policy: make::retry(5, Span::seconds(5)))
 }
 
 fn request(until: Millis) -> StopRequest {
@@ -25,8 +25,8 @@ fn it_is_told_with_every_sign_of_life_and_cancelled_when_its_time_is_up() {
     let fence = world.running(work(), 10);
     let until = world.now + GRACE;
     let done = world.home(&make::operate(60, id(1), make::ask(GRACE)));
-    assert_eq!(done.result, Ok(Reply::Operated(Did::AskedToStop { until })));
-    let what = What::StopRequested { attempt: 0, until, reason: "unwanted".into() };
+    assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::StopRequested { until })));
+    let what = What::StopRequested { attempt: 1, until, reason: "unwanted".into() };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!((what.outcome(), what.lease()), (None, None));
     assert_eq!(world.active(id(1)).stop, Some(request(until)));
@@ -34,14 +34,19 @@ fn it_is_told_with_every_sign_of_life_and_cancelled_when_its_time_is_up() {
     world.pass(Span::seconds(1));
     let expires_at = world.now + TTL;
     let told = Renewed { expires_at, stop: Some(request(until)) };
-    assert_eq!(world.accept(&make::renew(fence, TTL)), Reply::Renewed(told.clone()));
-    assert_eq!(world.accept(&make::progress(fence, Some(1), None)), Reply::Noted(told));
+    assert_eq!(world.accept(&make::renew(fence, TTL)), Reply::Renew(told.clone()));
+    assert_eq!(world.accept(&make::progress(fence, Some(1), None)), Reply::Progress(told));
     world.now = until - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(until) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(until) }));
     world.now = until + Span(5);
     let done = world.home(&due(id(1)));
     assert_eq!(done.window, Window { not_before: Some(until), not_after: None });
-    let what = What::Cancelled { by: Canceller::Operator, reason: "unwanted".into(), attempt: Some(0), paused: false };
+    let what = What::Cancelled {
+        cancelled_by: Canceller::Operator,
+        reason: "unwanted".into(),
+        attempt: Some(1),
+        paused: false,
+    };
     assert_eq!(done.events[0].what, what);
     assert_eq!(world.finished(id(1)).cancelled, Some(request(until).cancellation));
     assert_eq!((&world.last(id(1)).end, world.last(id(1)).ended_by), (&AttemptEnd::Cancelled, None));
@@ -54,9 +59,9 @@ fn who_asks_again_may_shorten_its_time_and_not_lengthen_it() {
     let start = world.now;
     for (n, grace, until) in [(60, 10, 10), (61, 20, 10), (62, 5, 5), (63, 0, 0)] {
         let did = world.operate(n, id(1), make::ask(Span::seconds(grace)));
-        assert_eq!(did, Did::AskedToStop { until: start + Span::seconds(until) });
+        assert_eq!(did, ActOutcome::StopRequested { until: start + Span::seconds(until) });
     }
-    assert_eq!(world.operate(64, id(1), make::end()), Did::Cancelled, "or end it at once");
+    assert_eq!(world.operate(64, id(1), make::end()), ActOutcome::Cancelled, "or end it at once");
 }
 
 #[test]
@@ -69,9 +74,9 @@ fn the_time_is_bounded_and_what_nobody_runs_needs_none() {
         let refused = world.refuse(&make::operate(60, id(n), make::ask(longer)));
         assert!(matches!(refused, Rejection::InvalidArgument { field: "grace", .. }), "{n}");
     }
-    assert_eq!(world.operate(61, id(1), make::ask(limits::STOP_GRACE_MAX)), Did::Cancelled, "it only waits");
+    assert_eq!(world.operate(61, id(1), make::ask(limits::STOP_GRACE_MAX)), ActOutcome::Cancelled, "it only waits");
     let until = world.now + limits::STOP_GRACE_MAX;
-    assert_eq!(world.operate(62, id(2), make::ask(limits::STOP_GRACE_MAX)), Did::AskedToStop { until });
+    assert_eq!(world.operate(62, id(2), make::ask(limits::STOP_GRACE_MAX)), ActOutcome::StopRequested { until });
 }
 
 /// How an attempt that was asked to stop may end, what its end says, and what its worker is answered.
@@ -82,7 +87,7 @@ fn endings() -> Vec<Ending> {
         let failure = crate::Failure::new(category, "it broke");
         AttemptEnd::Failed { failure, retry_at: None }
     };
-    let over = Some(Reply::Failed(AfterFailure::Finished));
+    let over = Some(Reply::Report(Reported::ENDED));
     let until = make::after(Span::seconds(1)) + Span::hours(1);
     vec![
         ("a failure", |_, fence| make::fail(70, fence), failed(Category::transient()), over.clone()),
@@ -92,12 +97,12 @@ fn endings() -> Vec<Ending> {
             failed(Category::permanent()),
             over,
         ),
-        ("a return", |_, fence| make::unclaim(70, fence), AttemptEnd::Returned, Some(Reply::Returned)),
+        ("a return", |_, fence| make::unclaim(70, fence), AttemptEnd::Returned, Some(Reply::Report(Reported::READY))),
         (
             "a delay",
             |_, fence| make::delay(70, fence, When::After(Span::hours(1))),
             AttemptEnd::Cancelled,
-            Some(Reply::Delayed { until }),
+            Some(Reply::Report(Reported::again(until))),
         ),
         (
             "a lost lease",
@@ -152,8 +157,8 @@ fn however_the_attempt_ends_no_other_follows() {
 #[test]
 fn a_timeout_cancels_what_was_asked_to_stop() {
     let mut world = World::new(1);
-    let policy = Policy { attempt_timeout: Some(Span::seconds(5)), ..work().policy };
-    world.running(Submit { policy, ..submit(1) }, 10);
+    let policy = Policy { attempt_timeout: Some(Span::seconds(5)), ..work().new.policy };
+    world.running(with!(submit(1), policy), 10);
     world.operate(60, id(1), make::ask(GRACE));
     world.when_due(id(1));
     assert_eq!(world.finished(id(1)).outcome, Outcome::Cancelled);
@@ -167,7 +172,7 @@ fn what_ends_by_itself_in_time_ends_as_it_says() {
     let done = world.running(work(), 10);
     let unwanted = world.running(submit(2), 11);
     let deadline = Some(When::After(Span::seconds(5)));
-    world.running(Submit { deadline, ..submit(3) }, 12);
+    world.running(with!(submit(3), deadline), 12);
     for n in [1, 2, 3] {
         world.operate(60, id(n), make::ask(GRACE));
     }

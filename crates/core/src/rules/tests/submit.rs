@@ -2,21 +2,21 @@
 
 use crate::record::{ClassSeen, Format, LaneState, Next, Readiness, Record, State, StoredPayload, Waiting, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit};
+use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit, with};
 use crate::{
-    Backoff, Category, Command, CommandId, Event, Key, Millis, PartitionId, Policy, Rejection, Reply, RetryPolicy,
-    Span, Submit, Submitted, What, When, Window, limits,
+    Blob, Category, Command, CommandId, Event, Key, Millis, PartitionId, Payload, Policy, Rejection, Reply,
+    RetryPolicy, Span, Submit, Submitted, What, When, Window, limits,
 };
 
 fn command(submit: Submit) -> Command {
-    Command::Submit(Box::new(submit))
+    Command::Submit(submit)
 }
 
 #[test]
 fn new_work_is_ready_at_once_and_its_class_is_registered() {
     let mut world = World::new(1);
-    let done = world.home(&command(Submit { requires: class(&["gpu"]), priority: 5, ..submit(1) }));
-    assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(1), created: true })));
+    let done = world.home(&command(with!(submit(1), requires: class(&["gpu"]), priority: 5)));
+    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: true })));
     assert_eq!(done.window, Window::default());
     let what = What::Submitted { kind: "work".parse().unwrap(), delayed_until: None };
     let (at, format) = (world.now, Format);
@@ -34,14 +34,14 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     let seen = Record::Class(ClassSeen { format: Format, capabilities: class(&["gpu"]) });
     assert_eq!(world.record(&key), Some(&seen));
 
-    let again = world.home(&command(Submit { requires: class(&["gpu"]), ..submit(2) }));
+    let again = world.home(&command(with!(submit(2), requires: class(&["gpu"]))));
     assert!(!again.step.writes.contains(&key), "a known class is not written again");
 }
 
 #[test]
 fn a_repeat_gets_the_first_answer_whatever_happened_since() {
     let mut world = World::new(1);
-    let first = command(Submit { when: When::At(world.now + Span(5)), ..submit(1) });
+    let first = command(with!(submit(1), when: When::At(world.now + Span(5))));
     let answer = world.accept(&first);
     world.pass(Span::days(2));
     world.lane_is(LaneState::Draining);
@@ -73,7 +73,7 @@ fn the_requested_time_decides_between_ready_and_delayed() {
         (When::At(start + limits::FUTURE_MAX), delayed(start + limits::FUTURE_MAX), before(start + limits::FUTURE_MAX)),
     ] {
         let mut world = World::new(1);
-        let done = world.home(&command(Submit { when, ..submit(1) }));
+        let done = world.home(&command(with!(submit(1), when)));
         assert!(done.result.is_ok(), "{when:?}");
         assert_eq!(done.window, window, "{when:?}");
         let execution = world.execution(id(1));
@@ -89,7 +89,7 @@ fn the_requested_time_decides_between_ready_and_delayed() {
 fn a_time_too_long_past_is_refused_only_if_the_store_agrees() {
     let mut world = World::new(1);
     let at = world.now - limits::PAST_GRACE - Span(1);
-    let done = world.home(&command(Submit { when: When::At(at), ..submit(1) }));
+    let done = world.home(&command(with!(submit(1), when: When::At(at))));
     let ago = Span(limits::PAST_GRACE.0 + 1);
     assert_eq!(done.result, Err(Rejection::TimeInPast { field: "run_at", ago }));
     assert_eq!(done.window, Window { not_before: Some(world.now), not_after: None });
@@ -100,29 +100,33 @@ fn arguments_outside_their_limits_are_refused_by_name() {
     let policy = |retry: RetryPolicy| Policy { retry: Some(retry), ..Policy::default() };
     let categories = vec![Category::transient(); limits::CATEGORIES_MAX + 1];
     let too_long = Span(limits::BACKOFF_MAX.0 + 1);
-    let fixed = Backoff::Fixed { delay: too_long, jitter: false };
-    let doubling = Backoff::Exponential { initial: Span(1), max: too_long, jitter: true };
     let tags = (0..=limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect();
+    let blob = Blob { content_type: "text/plain".into(), bytes: "x".into() };
     let window = |span: Span| Policy { dedup_window: Some(span), ..Policy::default() };
     for (submit, field) in [
-        (Submit { priority: limits::PRIORITY_MAX + 1, ..submit(1) }, "priority"),
-        (Submit { tags, ..submit(1) }, "tags"),
-        (Submit { policy: make::retry(limits::RETRIES_MAX + 1, Span(0)), ..submit(1) }, "max_retries"),
-        (Submit { policy: policy(RetryPolicy { categories, ..RetryPolicy::default() }), ..submit(1) }, "categories"),
-        (Submit { policy: policy(RetryPolicy { backoff: fixed, ..RetryPolicy::default() }), ..submit(1) }, "backoff"),
+        (with!(submit(1), priority: limits::PRIORITY_MAX + 1), "priority"),
+        (with!(submit(1), tags), "tags"),
+        (with!(submit(1), policy: make::retry(limits::RETRIES_MAX + 1, Span(0))), "max_retries"),
+        (with!(submit(1), policy: policy(RetryPolicy { categories, ..RetryPolicy::default() })), "categories"),
+        (with!(submit(1), policy: policy(RetryPolicy::fixed(1, too_long))), "first_pause"),
         (
-            Submit { policy: policy(RetryPolicy { backoff: doubling, ..RetryPolicy::default() }), ..submit(1) },
-            "backoff",
+            with!(submit(1), policy: policy(RetryPolicy { longest_pause: too_long, ..RetryPolicy::default() })),
+            "longest_pause",
         ),
-        (Submit { policy: window(Span(limits::DEDUP_WINDOW_MIN.0 - 1)), ..submit(1) }, "dedup_window"),
-        (Submit { policy: window(Span(limits::DEDUP_WINDOW_MAX.0 + 1)), ..submit(1) }, "dedup_window"),
-        (Submit { when: When::After(Span(limits::FUTURE_MAX.0 + 1)), ..submit(1) }, "run_at"),
-        (Submit { when: When::At(Millis(u64::MAX)), ..submit(1) }, "run_at"),
+        (with!(submit(1), policy: window(Span(limits::DEDUP_WINDOW_MIN.0 - 1))), "dedup_window"),
+        (with!(submit(1), policy: window(Span(limits::DEDUP_WINDOW_MAX.0 + 1))), "dedup_window"),
+        (with!(submit(1), when: When::After(Span(limits::FUTURE_MAX.0 + 1))), "run_at"),
+        (with!(submit(1), when: When::At(Millis(u64::MAX))), "run_at"),
+        (with!(submit(1), delay: Some(Span(5)), run_at: Some(after(Span(5)))), "run_at"),
+        (with!(submit(1), expires_after: Some(Span(5)), expires_at: Some(after(Span(5)))), "expires_at"),
+        (with!(submit(1), input: Payload::null(), input_bytes: Some(blob)), "input"),
         (Submit { id: make::id_in(1, PartitionId(1)), ..submit(1) }, "id"),
     ] {
         let mut world = World::new(2);
         match world.refuse(&command(submit)) {
-            Rejection::InvalidArgument { field: named, .. } => assert_eq!(named, field),
+            Rejection::InvalidArgument { field: named, .. } | Rejection::Payload { field: named, .. } => {
+                assert_eq!(named, field);
+            }
             other => panic!("{field}: {other}"),
         }
         assert!(world.records.is_empty(), "{field}");
@@ -131,23 +135,20 @@ fn arguments_outside_their_limits_are_refused_by_name() {
 
 #[test]
 fn arguments_at_their_limits_are_accepted() {
-    let backoff = Backoff::Exponential { initial: limits::BACKOFF_MAX, max: limits::BACKOFF_MAX, jitter: true };
     let categories = vec![Category::transient(); limits::CATEGORIES_MAX];
-    let retry = RetryPolicy { max_retries: limits::RETRIES_MAX, backoff, categories };
+    let retry =
+        RetryPolicy { categories, jitter: true, ..RetryPolicy::fixed(limits::RETRIES_MAX, limits::BACKOFF_MAX) };
     let mut world = World::new(1);
-    world.submit(Submit {
-        priority: limits::PRIORITY_MAX,
-        tags: (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect(),
-        policy: Policy {
-            retry: Some(retry),
-            attempt_timeout: Some(limits::ATTEMPT_TIMEOUT_MAX),
-            max_reclaims: Some(limits::RECLAIMS_MAX),
-            max_replays: Some(limits::REPLAYS_MAX),
-            retention: Some(limits::RETENTION_MAX),
-            dedup_window: Some(limits::DEDUP_WINDOW_MAX),
-        },
-        ..submit(1)
-    });
+    let policy = Policy {
+        retry: Some(retry),
+        attempt_timeout: Some(limits::ATTEMPT_TIMEOUT_MAX),
+        max_reclaims: Some(limits::RECLAIMS_MAX),
+        max_replays: Some(limits::REPLAYS_MAX),
+        retention: Some(limits::RETENTION_MAX),
+        dedup_window: Some(limits::DEDUP_WINDOW_MAX),
+    };
+    let tags = (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect();
+    world.submit(with!(submit(1), priority: limits::PRIORITY_MAX, tags, policy));
     assert_eq!(world.execution(id(1)).ready_rank(), world.now.0, "the highest priority ranks by time alone");
 }
 
@@ -158,9 +159,9 @@ fn classes_with_one_name_do_not_mix() {
     let long = class(&long.iter().map(String::as_str).collect::<Vec<_>>());
     let key = Key::class(&namespace(), &lane(), &long, HOME);
     world.put(key, Record::Class(ClassSeen { format: Format, capabilities: class(&["other"]) }));
-    let refused = world.refuse(&command(Submit { requires: long, ..submit(1) }));
+    let refused = world.refuse(&command(with!(submit(1), requires: long)));
     assert!(matches!(refused, Rejection::InvalidArgument { field: "requires", .. }));
-    world.submit(Submit { requires: class(&["-"]), ..submit(2) });
+    world.submit(with!(submit(2), requires: class(&["-"])));
     world.submit(submit(3));
 }
 
@@ -171,7 +172,7 @@ fn a_paused_lane_takes_submissions_and_a_draining_one_does_not() {
         world.lane_is(state);
         let done = world.home(&command(submit(1)));
         let refused = Err(Rejection::LaneDraining(lane()));
-        let expected = if taken { Ok(Reply::Submitted(Submitted { id: id(1), created: true })) } else { refused };
+        let expected = if taken { Ok(Reply::Submit(Submitted { id: id(1), created: true })) } else { refused };
         assert_eq!(done.result, expected, "{state:?}");
         assert!(done.step.reads.contains(&Key::LaneCopy(namespace(), lane(), HOME)), "a refusal keeps its reads");
     }

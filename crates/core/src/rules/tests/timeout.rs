@@ -2,9 +2,9 @@
 
 use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, claim, due, id, submit};
+use crate::rules::world::make::{self, TTL, claim, due, id, submit, with};
 use crate::{
-    Backoff, Category, Command, Failure, Fence, LeaseEvent, Policy, Rejection, Reply, RetryPolicy, Span, Submit, What,
+    Category, Command, Failure, Fence, LeaseEvent, Looked, Policy, Rejection, Reply, RetryPolicy, Span, Submit, What,
     When, Window, limits,
 };
 
@@ -15,7 +15,7 @@ fn policy(max_retries: u32) -> Policy {
 }
 
 fn work(max_retries: u32) -> Submit {
-    Submit { policy: policy(max_retries), ..submit(1) }
+    with!(submit(1), policy: policy(max_retries))
 }
 
 fn failure() -> Failure {
@@ -33,13 +33,13 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     world.accept(&make::renew(claimed.fence, TTL));
     assert_eq!(world.execution(id(1)).due(), Some(over), "before the end of its lease");
     world.now = over - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(over) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(over) }));
     world.now = over + Span(100);
     let done = world.home(&due(id(1)));
     let retry_at = world.now + Span::seconds(5);
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: Some(retry_at) }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(retry_at) })));
     assert_eq!(done.window, Window { not_before: Some(over), not_after: None });
-    let what = What::TimedOut { attempt: 0, retry_at: Some(retry_at) };
+    let what = What::TimedOut { attempt: 1, retry_at: Some(retry_at) };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what), "one event that is also the lease's");
     assert_eq!((what.outcome(), what.lease()), (None, Some(LeaseEvent::Released)));
     let waiting = world.waiting(id(1));
@@ -54,7 +54,7 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     // W3: every attempt has its own time.
     assert_eq!(claimed.times_out_at, Some(world.now + TIMEOUT));
     let done = world.when_due(id(1));
-    let what = What::TimedOut { attempt: 1, retry_at: None };
+    let what = What::TimedOut { attempt: 2, retry_at: None };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!(what.outcome(), Some(Outcome::Expired));
     let finished = Finished { failure: Some(failure()), ..Finished::new(Outcome::Expired, world.now) };
@@ -84,7 +84,7 @@ fn the_worker_that_was_too_slow_is_fenced() {
     world.when_due(id(1));
     world.when_due(id(1));
     let next = world.claim(id(1), 11).fence;
-    assert_eq!((next.epoch, next.attempt), (2, 1));
+    assert_eq!((next.epoch, next.attempt), (2, 2));
     assert_eq!(world.refuse(&make::complete(60, fence)), Rejection::StaleLease { current: 2, given: 1 });
 }
 
@@ -143,7 +143,7 @@ fn an_attempt_may_use_its_time_to_the_last_moment_and_still_be_resumed() {
     world.now = world.now + TIMEOUT - Span(1);
     world.accept(&make::delay(50, fence, When::Now));
     let done = world.home(&Command::Claim(claim(id(1), 11)));
-    let Ok(Reply::Claimed(claimed)) = done.result else { panic!("{:?}", done.result) };
+    let Ok(Reply::Claim(claimed)) = done.result else { panic!("{:?}", done.result) };
     assert_eq!(claimed.times_out_at, Some(world.now + Span(1)));
     let bound = Some(world.now + TTL);
     assert_eq!(done.window.not_after, bound, "a claim that takes longer than what is left still succeeds");
@@ -153,10 +153,10 @@ fn an_attempt_may_use_its_time_to_the_last_moment_and_still_be_resumed() {
 fn categories_decide_about_a_timeout_too() {
     for (categories, again) in [(&[][..], true), (&["timeout"], true), (&["panic"], false)] {
         let categories = categories.iter().map(|text| Category::new(text).unwrap()).collect();
-        let backoff = Backoff::Fixed { delay: Span::seconds(10), jitter: true };
-        let retry = Some(RetryPolicy { max_retries: 3, backoff, categories });
+        let retry = RetryPolicy { jitter: true, categories, ..RetryPolicy::fixed(3, Span::seconds(10)) };
+        let retry = Some(retry);
         let mut world = World::new(1);
-        world.running(Submit { policy: Policy { retry, ..policy(0) }, ..submit(1) }, 10);
+        world.running(with!(submit(1), policy: Policy { retry, ..policy(0) }), 10);
         let done = world.when_due(id(1));
         let What::TimedOut { retry_at, .. } = done.events[0].what else { panic!("{done:?}") };
         assert_eq!(retry_at.is_some(), again);
@@ -166,12 +166,11 @@ fn categories_decide_about_a_timeout_too() {
 
 #[test]
 fn a_crowd_that_times_out_together_does_not_come_back_together() {
-    let backoff = Backoff::Fixed { delay: Span::seconds(10), jitter: true };
-    let retry = Some(RetryPolicy { max_retries: 3, backoff, categories: Vec::new() });
+    let retry = Some(RetryPolicy { jitter: true, ..RetryPolicy::fixed(3, Span::seconds(10)) });
     let mut world = World::new(1);
     let mut pauses = std::collections::BTreeSet::new();
     for n in 1..=50 {
-        world.running(Submit { policy: Policy { retry: retry.clone(), ..policy(0) }, ..submit(n) }, n);
+        world.running(with!(submit(n), policy: Policy { retry: retry.clone(), ..policy(0) }), n);
     }
     world.pass(TIMEOUT);
     for n in 1..=50 {
@@ -196,7 +195,7 @@ fn a_dead_worker_is_lost_and_not_too_slow() {
 #[test]
 fn a_timeout_ends_the_row_of_lost_leases() {
     let mut world = World::new(1);
-    world.submit(Submit { policy: Policy { attempt_timeout: Some(Span::minutes(2)), ..policy(9) }, ..submit(1) });
+    world.submit(with!(submit(1), policy: Policy { attempt_timeout: Some(Span::minutes(2)), ..policy(9) }));
     world.lose(id(1), 8);
     world.lose(id(1), 9);
     let fence = world.claim(id(1), 10).fence;
@@ -218,9 +217,9 @@ fn what_changed_meanwhile_is_left_alone() {
     world.claim(id(1), 11);
     world.now = world.now.max(over);
     let next = world.now + TIMEOUT;
-    assert_eq!(world.accept(&due(id(1))), Reply::Due { acted: false, next: Some(next) });
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(next) }));
     world.when_due(id(1));
-    assert_eq!(world.last(id(1)).index, 1, "the attempt that was too slow is the one that ends");
+    assert_eq!(world.last(id(1)).number, 2, "the attempt that was too slow is the one that ends");
 }
 
 #[test]
@@ -233,7 +232,7 @@ fn it_has_a_shortest_and_a_longest_length() {
     ] {
         let mut world = World::new(1);
         let policy = Policy { attempt_timeout: Some(timeout), ..Policy::default() };
-        let done = world.home(&Command::Submit(Box::new(Submit { policy, ..submit(1) })));
+        let done = world.home(&Command::Submit(with!(submit(1), policy)));
         assert_eq!(done.result.is_ok(), fits, "{timeout}");
     }
     let mut world = World::new(1);

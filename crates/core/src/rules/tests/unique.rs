@@ -2,14 +2,14 @@
 
 use crate::record::{Record, UniqueRecord};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, id, namespace, submit};
+use crate::rules::world::make::{self, id, namespace, submit, with};
 use crate::{
-    Category, Command, CommandId, Due, Key, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window, index,
-    limits,
+    Category, Command, CommandId, Due, Key, Looked, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window,
+    act, index, limits,
 };
 
 fn unique(n: u128) -> Submit {
-    Submit { unique_key: Some("customer/7".parse().unwrap()), policy: make::retry(1, Span(0)), ..submit(n) }
+    with!(submit(n), unique_key: Some("customer/7".parse().unwrap()), policy: make::retry(1, Span(0)))
 }
 
 fn key() -> Key {
@@ -17,7 +17,7 @@ fn key() -> Key {
 }
 
 fn command(submit: Submit) -> Command {
-    Command::Submit(Box::new(submit))
+    Command::Submit(submit)
 }
 
 #[test]
@@ -26,19 +26,19 @@ fn until_it_ends_a_second_submit_returns_it() {
     world.submit(unique(1));
     let record = Record::Unique(UniqueRecord::held(id(1)));
     assert_eq!(world.record(&key()), Some(&record));
-    let other = Submit { input: Payload::json("1").unwrap(), when: When::After(Span(9)), ..unique(2) };
+    let other = with!(unique(2), input: Payload::json("1").unwrap(), when: When::After(Span(9)));
     for second in [unique(2), other] {
         let done = world.home(&command(second));
-        assert_eq!(done.result, Ok(Reply::Submitted(Submitted { id: id(1), created: false })));
+        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false })));
         assert!(done.step.writes.is_empty() && done.events.is_empty());
         assert_eq!(done.window, Window::default(), "time has no part in it");
         assert!(done.step.reads.contains(&key()));
     }
     assert_eq!(world.submit(submit(3)), id(3), "without the key it is another");
-    let elsewhere = Submit { namespace: "other".parse().unwrap(), ..unique(4) };
+    let elsewhere = with!(unique(4), namespace: "other".parse().unwrap());
     assert_eq!(world.submit(elsewhere), id(4), "a key belongs to its namespace");
     let first = world.accept(&command(unique(1)));
-    assert_eq!(first, Reply::Submitted(Submitted { id: id(1), created: true }), "the first call gets its answer");
+    assert_eq!(first, Reply::Submit(Submitted { id: id(1), created: true }), "the first call gets its answer");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn it_is_held_through_everything_but_an_end() {
     world.submit(unique(1));
     let held = |world: &mut World, what: &str| {
         let answer = world.accept(&command(unique(99)));
-        assert_eq!(answer, Reply::Submitted(Submitted { id: id(1), created: false }), "{what}");
+        assert_eq!(answer, Reply::Submit(Submitted { id: id(1), created: false }), "{what}");
     };
     world.lose(id(1), 10);
     held(&mut world, "lost");
@@ -59,7 +59,7 @@ fn it_is_held_through_everything_but_an_end() {
     let fence = world.claim(id(1), 12).fence;
     world.accept(&make::fail(51, fence));
     held(&mut world, "retrying");
-    world.operate(52, id(1), crate::Act::Reschedule { when: When::After(Span::days(30)) });
+    world.operate(52, id(1), crate::Act::Reschedule(act::Reschedule::from(When::After(Span::days(30)))));
     world.pass(Span::days(20));
     held(&mut world, "put off");
 }
@@ -74,7 +74,7 @@ fn every_end_frees_it() {
             ..make::retry(0, Span(0))
         };
         let deadline = (how == "expired").then_some(When::After(Span::seconds(1)));
-        let fence = world.running(Submit { policy, deadline, ..unique(1) }, 10);
+        let fence = world.running(with!(unique(1), policy, deadline), 10);
         let done = match how {
             "completed" => world.home(&make::complete(50, fence)),
             "failed" => world.home(&make::fail_as(50, fence, Category::permanent())),
@@ -104,11 +104,11 @@ fn a_freed_key_is_absent_only_after_the_repeat_window() {
     assert_eq!(index::due_rank(&freed), Some(index::HOUSEKEEPING + removed_at.0), "nothing waits for it");
     let due = Command::Due(Due { key: key() });
     world.now = removed_at - Span(1);
-    assert_eq!(world.accept(&due), Reply::Due { acted: false, next: Some(removed_at) });
+    assert_eq!(world.accept(&due), Reply::Due(Looked { acted: false, next: Some(removed_at) }));
     assert_eq!(world.record(&key()), Some(&freed));
     world.now = removed_at;
     let done = world.home(&due);
-    assert_eq!(done.result, Ok(Reply::Due { acted: true, next: None }));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: None })));
     assert_eq!(done.window.not_before, Some(removed_at), "by the store's clock, not by ours");
     assert_eq!(world.record(&key()), None);
     // The end and a batch behind it may both be late.
@@ -122,7 +122,7 @@ fn a_key_that_is_held_again_is_not_removed() {
     world.operate(50, id(1), make::end());
     world.submit(unique(2));
     world.pass(limits::REPEAT_WINDOW);
-    assert_eq!(world.accept(&Command::Due(Due { key: key() })), Reply::Due { acted: false, next: None });
+    assert_eq!(world.accept(&Command::Due(Due { key: key() })), Reply::Due(Looked { acted: false, next: None }));
     assert_eq!(world.record(&key()), Some(&Record::Unique(UniqueRecord::held(id(2)))));
 }
 
@@ -154,7 +154,7 @@ fn an_end_frees_only_its_own_key() {
 #[test]
 fn two_keys_cannot_place_one_execution() {
     let mut world = World::new(1);
-    let both = Submit { idempotency_key: Some("order".parse().unwrap()), ..unique(1) };
+    let both = with!(unique(1), idempotency_key: Some("order".parse().unwrap()));
     assert!(matches!(world.refuse(&command(both)), Rejection::InvalidArgument { field: "unique_key", .. }));
     world.submit(Submit { command: CommandId(7), ..unique(1) });
 }

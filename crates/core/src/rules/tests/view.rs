@@ -2,10 +2,10 @@
 
 use crate::record::{LaneState, Record};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, HOME, TTL, claim, due, id, lane, namespace, set_lane, submit};
+use crate::rules::world::make::{self, HOME, TTL, claim, due, id, lane, namespace, set_lane, submit, with};
 use crate::{
-    Act, Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, Rejection, Reply, Span, Stop, Submit,
-    View, When, Window, apply, limits,
+    Act, Blob, Bury, Command, CommandId, Deliver, Forget, Key, PartitionId, Payload, Rejection, Reply, Span, Stop,
+    Submit, Verb, View, When, Window, act, apply, end, limits,
 };
 use bytes::Bytes;
 
@@ -30,10 +30,10 @@ fn a_refused_command_leaves_its_reads_and_its_neighbours_alone() {
     }
     let renamed = Submit { command: CommandId(99), ..submit(2) };
     for (command, accepted) in [
-        (Command::Submit(Box::new(submit(3))), true),
+        (Command::Submit(submit(3)), true),
         (make::complete(50, fence), false),
         (Command::Claim(claim(id(3), 20)), true),
-        (Command::Submit(Box::new(renamed)), false),
+        (Command::Submit(renamed), false),
         (Command::Claim(claim(id(3), 21)), false),
         (Command::Claim(claim(id(4), 22)), false),
     ] {
@@ -57,20 +57,19 @@ fn a_refused_command_leaves_its_reads_and_its_neighbours_alone() {
 fn a_later_refusal_does_not_take_an_earlier_write_back() {
     let world = World::new(1);
     let mut view = View::new(HOME, 1);
-    let nameless = Payload::Bytes { content_type: "".into(), bytes: Bytes::new() };
+    let nameless = Payload::Bytes(Blob { content_type: "".into(), bytes: Bytes::new() });
     for absent in [1, 2].map(|n| Key::Execution(id(n))) {
         view.supply(absent, None);
     }
-    let class = Key::class(&namespace(), &lane(), &submit(1).requires, HOME);
+    let class = Key::class(&namespace(), &lane(), &submit(1).new.requires, HOME);
     for absent in [class.clone(), Key::LaneCopy(namespace(), lane(), HOME)] {
         view.supply(absent, None);
     }
-    let refused =
-        apply(&mut view, &Command::Submit(Box::new(Submit { input: nameless.clone(), ..submit(1) })), world.now);
-    assert!(matches!(refused, Err(Stop::Refuse(Rejection::InvalidArgument { field: "payload", .. }))));
+    let refused = apply(&mut view, &Command::Submit(with!(submit(1), input: nameless.clone())), world.now);
+    assert!(matches!(refused, Err(Stop::Refuse(Rejection::Payload { field: "input", .. }))));
     assert_eq!(view.writes().count(), 0, "the class had been written and is not any more");
-    apply(&mut view, &Command::Submit(Box::new(submit(1))), world.now).unwrap();
-    apply(&mut view, &Command::Submit(Box::new(Submit { input: nameless, ..submit(2) })), world.now).unwrap_err();
+    apply(&mut view, &Command::Submit(submit(1)), world.now).unwrap();
+    apply(&mut view, &Command::Submit(with!(submit(2), input: nameless)), world.now).unwrap_err();
     let written: Vec<&Key> = view.writes().map(|(key, _)| key).collect();
     assert_eq!(written.len(), 2, "{written:?}");
     assert!(written.contains(&&class) && written.contains(&&Key::Execution(id(1))));
@@ -82,9 +81,9 @@ fn windows_narrow_with_every_command() {
     let long = world.running(submit(1), 10);
     world.pass(Span::seconds(5));
     let late = world.running(submit(2), 11);
-    world.submit(Submit { when: When::After(Span(3)), ..submit(3) });
-    world.submit(Submit { when: When::After(Span(7)), ..submit(4) });
-    world.submit(Submit { when: When::After(Span(5)), ..submit(5) });
+    world.submit(with!(submit(3), when: When::After(Span(3))));
+    world.submit(with!(submit(4), when: When::After(Span(7))));
+    world.submit(with!(submit(5), when: When::After(Span(5))));
     let short = world.running(submit(6), 12);
     world.pass(Span(10));
     let mut view = view_of(&world);
@@ -113,40 +112,36 @@ fn what_a_broken_rule_did_is_taken_back() {
     apply(&mut view, &Command::Claim(claim(id(1), 10)), world.now).unwrap();
     let (told, written) = (view.events().len(), view.writes().count());
     view.supply(Key::Execution(id(2)), None);
-    apply(&mut view, &Command::Submit(Box::new(submit(2))), world.now).unwrap();
+    apply(&mut view, &Command::Submit(submit(2)), world.now).unwrap();
     view.abandon();
     assert_eq!((view.events().len(), view.writes().count()), (told, written), "only the newest command is undone");
     assert!(view.step().writes.is_empty() && view.step().reads.contains(&Key::Execution(id(2))));
-    apply(&mut view, &Command::Submit(Box::new(submit(2))), world.now).unwrap();
+    apply(&mut view, &Command::Submit(submit(2)), world.now).unwrap();
     assert_eq!(view.events().len(), told + 1);
 }
 
 /// Every kind of command, in a world where each is accepted or at least gets to its end.
 fn commands(world: &mut World) -> Vec<Command> {
     let large = Payload::json(format!("\"{}\"", "a".repeat(3_000))).unwrap();
-    let keyed = Submit {
-        idempotency_key: Some("key".parse().unwrap()),
-        input: large.clone(),
-        policy: make::retry(5, Span(0)),
-        ..submit(1)
-    };
+    let idempotency_key = Some("key".parse().unwrap());
+    let keyed = with!(submit(1), idempotency_key, input: large.clone(), policy: make::retry(5, Span(0)));
     let fence = world.running(keyed.clone(), 10);
     world.accept(&make::fail(40, fence));
     let second = world.claim(id(1), 11).fence;
     world.accept(&set_lane(1, LaneState::Open));
     let messages: Vec<_> = world.outgoing(HOME, HOME).into_iter().map(|(_, message)| message).collect();
     let forgotten = messages.iter().map(|message| message.id).collect();
-    let other = world.running(Submit { policy: make::retry(5, Span(0)), ..submit(2) }, 12);
+    let other = world.running(with!(submit(2), policy: make::retry(5, Span(0))), 12);
     let third = world.running(submit(3), 13);
-    world.submit(Submit { input: large.clone(), ..submit(4) });
-    let complete = crate::Complete { command: CommandId(60), fence: second, result: large };
+    world.submit(with!(submit(4), input: large.clone()));
+    let complete = make::report(60, second, end::Complete { result: large });
     vec![
-        Command::Submit(Box::new(Submit { id: id(5), command: CommandId(5), ..keyed.clone() })),
-        Command::Submit(Box::new(Submit { id: id(6), idempotency_key: None, ..keyed })),
+        Command::Submit(Submit { id: id(5), command: CommandId(5), ..keyed.clone() }),
+        Command::Submit(Submit { id: id(6), ..with!(keyed, idempotency_key: None) }),
         Command::Claim(claim(id(4), 14)),
         make::renew(second, TTL),
         make::fail(40, fence),
-        Command::Complete(complete),
+        complete,
         make::fail(61, other),
         make::unclaim(62, third),
         make::delay(63, third, When::After(Span(5))),
@@ -167,11 +162,9 @@ fn commands(world: &mut World) -> Vec<Command> {
 /// a full page of history.
 fn operations(world: &mut World) -> Vec<Command> {
     let large = Payload::json(format!("\"{}\"", "a".repeat(3_000))).unwrap();
-    let work = |n| Submit {
-        unique_key: Some(format!("unique-{n}").parse().unwrap()),
-        input: large.clone(),
-        policy: make::retry(50, Span(0)),
-        ..submit(n)
+    let work = |n| {
+        let unique_key = Some(format!("unique-{n}").parse().unwrap());
+        with!(submit(n), unique_key, input: large.clone(), policy: make::retry(50, Span(0)))
     };
     for n in 20..24 {
         world.submit(work(n));
@@ -185,18 +178,18 @@ fn operations(world: &mut World) -> Vec<Command> {
     world.claim(id(21), 30);
     for n in [22, 23] {
         let fence = world.claim(id(n), 10 + n).fence;
-        world.accept(&Command::Complete(crate::Complete { command: CommandId(70), fence, result: large.clone() }));
+        world.accept(&make::report(70, fence, end::Complete { result: large.clone() }));
     }
     [
         (20, make::end()),
-        (20, Act::Reschedule { when: When::After(Span(9)) }),
-        (20, Act::Prioritise { priority: 9 }),
+        (20, Act::Reschedule(act::Reschedule::from(When::After(Span(9))))),
+        (20, Act::Prioritise(act::Prioritise { priority: 9 })),
         (20, make::tag(&[("a", "b")], &[])),
         (21, make::end()),
         (21, make::ask(Span::seconds(9))),
         (21, make::revoke()),
         (22, make::replay()),
-        (23, Act::Purge),
+        (23, Act::Purge(act::Purge {})),
     ]
     .map(|(n, act)| make::operate(80, id(n), act))
     .into()
@@ -250,12 +243,12 @@ fn records_that_cannot_be_read_stop_every_rule_and_stay() {
             let overwritten = done.step.writes.contains(&key);
             match (&command, &key) {
                 // It is moved aside with its bytes, which is the point of the command.
-                (Command::Bury(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Buried)),
+                (Command::Bury(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Bury(()))),
                 // It was delivered, so its content matters no more.
-                (Command::Forget(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Forgotten)),
+                (Command::Forget(_), Key::Message(..)) => assert_eq!(done.result, Ok(Reply::Forget(()))),
                 // What is removed is not looked at, as long as the execution itself can be read.
                 (Command::Operate(operate), _)
-                    if matches!(operate.act, Act::Purge | Act::Replay { .. })
+                    if matches!(operate.act, Act::Purge(act::Purge {}) | Act::Replay(_))
                         && matches!(key, Key::Payload(..) | Key::Attempt(..) | Key::History(..)) =>
                 {
                     assert!(done.result.is_ok(), "{} and {key}", command.name());

@@ -2,14 +2,14 @@
 
 use super::{Change, unended};
 use onward_core::record::{AttemptEnd, AttemptKind, Outcome, Pause, State};
-use onward_core::{AfterFailure, Category, Command, Reply, Span, What, limits};
+use onward_core::{Category, Command, End, Reply, Report, RetryPolicy, Span, What};
 
 pub(super) fn attempts(change: &Change<'_>) {
     for (_, execution) in change.whole() {
         let ended = change.ended(execution);
-        let going = unended(execution).map(|attempt| attempt.index);
-        let indexes: Vec<u32> = ended.iter().map(|attempt| attempt.index).chain(going).collect();
-        assert!(indexes.iter().copied().eq(0..execution.attempts), "attempts without gaps: {indexes:?}");
+        let going = unended(execution).map(|attempt| attempt.number);
+        let numbers: Vec<u32> = ended.iter().map(|attempt| attempt.number).chain(going).collect();
+        assert!(numbers.iter().copied().eq(1..=execution.attempts), "attempts without gaps: {numbers:?}");
         assert!(going.is_none() || execution.last.is_none(), "the attempt before has become a record");
         let finished = matches!(execution.state, State::Finished(_));
         let all_ended = going.is_none() && ended.len() == execution.attempts as usize;
@@ -21,7 +21,7 @@ pub(super) fn ended_attempts(change: &Change<'_>) {
     for (_, execution) in change.executions() {
         let story = change.story(execution.id);
         for attempt in change.ended(execution) {
-            assert_eq!(Some(attempt), story.ended.get(&attempt.index), "an ended attempt never changes");
+            assert_eq!(Some(attempt), story.ended.get(&attempt.number), "an ended attempt never changes");
             assert!(attempt.started_at <= attempt.ended_at);
             assert!(attempt.started_at + attempt.ran <= attempt.ended_at, "it ran longer than it lasted");
             assert!(story.leases.iter().any(|(_, lease)| *lease == attempt.lease), "its lease was never given out");
@@ -43,7 +43,7 @@ pub(super) fn attempt_kinds(change: &Change<'_>) {
         assert!(kinds.first().is_none_or(|kind| *kind == first));
         for (attempt, next) in ended.iter().zip(kinds.iter().skip(1)) {
             let expected = match &attempt.end {
-                _ if story.lives.contains(&(attempt.index + 1)) => AttemptKind::Replay,
+                _ if story.lives.contains(&attempt.number) => AttemptKind::Replay,
                 AttemptEnd::Failed { retry_at: Some(_), .. } => AttemptKind::Retry,
                 AttemptEnd::Interrupted | AttemptEnd::Revoked { .. } => AttemptKind::Reclaim,
                 AttemptEnd::Returned => attempt.kind,
@@ -62,8 +62,8 @@ pub(super) fn counters(change: &Change<'_>) {
     for (_, execution) in change.whole() {
         let story = change.story(execution.id);
         let ended = change.ended(execution);
-        let followed = ended.iter().filter(|attempt| attempt.index >= story.life_began());
-        let followed: Vec<_> = followed.filter(|attempt| !story.ended_with_it.contains(&attempt.index)).collect();
+        let followed = ended.iter().filter(|attempt| attempt.number >= story.life_began());
+        let followed: Vec<_> = followed.filter(|attempt| !story.ended_with_it.contains(&attempt.number)).collect();
         let retried = followed.iter().filter(|attempt| matches!(attempt.end, AttemptEnd::Failed { .. })).count();
         let lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Interrupted | AttemptEnd::Revoked { .. });
         let lost = followed.iter().filter(|attempt| lost(&attempt.end)).count();
@@ -85,12 +85,11 @@ pub(super) fn retries(change: &Change<'_>) {
         What::TimedOut { retry_at, .. } => Some(retry_at),
         _ => None,
     });
-    let (category, seed, found) = match (change.command, &change.done.result) {
-        (Command::Fail(fail), Ok(Reply::Failed(AfterFailure::RetryAt(at)))) => {
-            (fail.failure.category.clone(), Some(fail.seed), Some(*at))
+    let (category, found) = match (change.command, &change.done.result) {
+        (Command::Report(Report { end: End::Fail(fail), .. }), Ok(Reply::Report(reported))) => {
+            (fail.failure.category.clone(), reported.again_at)
         }
-        (Command::Fail(fail), Ok(_)) => (fail.failure.category.clone(), Some(fail.seed), None),
-        (Command::Due(_), Ok(_)) if timed_out.is_some() => (Category::timeout(), None, timed_out.flatten()),
+        (Command::Due(_), Ok(_)) if timed_out.is_some() => (Category::timeout(), timed_out.flatten()),
         _ => return,
     };
     let before = before.unwrap();
@@ -98,10 +97,8 @@ pub(super) fn retries(change: &Change<'_>) {
     let left = before.retries < retry.max_retries && retry.covers(&category) && active.stop.is_none();
     assert_eq!(found.is_some(), left, "{:?}", change.command);
     let (Some(at), now) = (found, after.changed_at) else { return };
-    match seed {
-        Some(seed) => assert_eq!(at, now + retry.backoff.pause(before.retries, seed)),
-        None => assert!(now <= at && at <= now + limits::BACKOFF_MAX),
-    }
+    let longest = now + RetryPolicy { jitter: false, ..retry.clone() }.pause(before.retries, 0);
+    assert!(if retry.jitter { (now..=longest).contains(&at) } else { at == longest }, "{now} {at} {longest}");
 }
 
 /// Time that an attempt spends paused does not count, and no attempt is ended by its timeout before it has run for it.
@@ -119,7 +116,7 @@ pub(super) fn run_time(change: &Change<'_>) {
         if let (State::Waiting(waiting), State::Active(active)) = (&before.state, &after.state)
             && let Some(paused) = waiting.next.paused()
         {
-            assert_eq!(active.attempt.index, paused.attempt.index, "the same attempt goes on");
+            assert_eq!(active.attempt.number, paused.attempt.number, "the same attempt goes on");
             assert_eq!((active.attempt.ran, active.attempt.resumed_at), (paused.attempt.ran, Some(now)));
         }
         let timed_out = change.done.events.iter().any(|event| matches!(event.what, What::TimedOut { .. }));

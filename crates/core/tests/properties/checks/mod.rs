@@ -96,12 +96,8 @@ impl<'a> Change<'a> {
     fn fence(&self) -> Option<&'a Fence> {
         match self.command {
             Command::Renew(renew) => Some(&renew.fence),
-            Command::Complete(complete) => Some(&complete.fence),
-            Command::Fail(fail) => Some(&fail.fence),
-            Command::Unclaim(unclaim) => Some(&unclaim.fence),
-            Command::Delay(delay) => Some(&delay.fence),
+            Command::Report(report) => Some(&report.fence),
             Command::Progress(progress) => Some(&progress.fence),
-            Command::Cancel(cancel) => Some(&cancel.fence),
             Command::Submit(_)
             | Command::Claim(_)
             | Command::Operate(_)
@@ -116,7 +112,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The attempt that has begun and not ended, running or paused, with its index and kind.
+/// The attempt that has begun and not ended, running or paused, with its number and kind.
 fn unended(execution: &Execution) -> Option<&onward_core::record::Attempt> {
     match &execution.state {
         State::Active(active) => Some(&active.attempt),

@@ -4,7 +4,7 @@ use super::Change;
 use crate::world::World;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
 use onward_core::record::{Execution, Finished, Outcome, Readiness, Record, State, Waiting};
-use onward_core::{Command, Millis, Reply, Span, index};
+use onward_core::{Command, Looked, Millis, Reply, Span, index};
 
 pub(super) fn vectors(change: &Change<'_>) {
     for (_, execution) in change.executions() {
@@ -143,7 +143,9 @@ pub(super) fn places(change: &Change<'_>) {
 
 /// What was done at a due time is not due at that time any more: nothing stays at the head of the index for ever.
 pub(super) fn due_times(change: &Change<'_>) {
-    let (Command::Due(due), Ok(Reply::Due { acted: true, .. })) = (change.command, &change.done.result) else { return };
+    let (Command::Due(due), Ok(Reply::Due(Looked { acted: true, .. }))) = (change.command, &change.done.result) else {
+        return;
+    };
     let at = |world: &World| world.record(&due.key).and_then(index::due);
     let (before, after) = (at(change.before), at(change.after));
     let leaving = change.changed().all(|(_, execution)| execution.is_purging());

@@ -2,7 +2,7 @@
 
 use super::Change;
 use onward_core::record::{Canceller, Outcome, State};
-use onward_core::{Command, Millis, Rejection, Renewed, Reply, index};
+use onward_core::{Command, End, Looked, Millis, Rejection, Renewed, Reply, Report, index};
 
 pub(super) fn leases(change: &Change<'_>) {
     for (before, execution) in change.executions() {
@@ -30,7 +30,11 @@ pub(super) fn fences(change: &Change<'_>) {
     let Some(before) = change.before.find(fence.execution) else { panic!("nothing there was changed") };
     let State::Active(active) = &before.state else { panic!("a fenced call changed {before:?}") };
     let shown = (fence.lease, fence.epoch, fence.attempt);
-    assert_eq!(shown, (active.lease.id, active.lease.epoch, active.attempt.index), "another lease's call was accepted");
+    assert_eq!(
+        shown,
+        (active.lease.id, active.lease.epoch, active.attempt.number),
+        "another lease's call was accepted"
+    );
     let now = change.before.now;
     let ends = [Some(active.lease.expires_at), before.times_out_at(active), before.deadline];
     let end = ends.into_iter().flatten().min().unwrap();
@@ -42,7 +46,7 @@ pub(super) fn fences(change: &Change<'_>) {
 pub(super) fn windows(change: &Change<'_>) {
     let window = change.done.window;
     match (change.command, &change.done.result) {
-        (Command::Claim(claim), Ok(Reply::Claimed(claimed))) => {
+        (Command::Claim(claim), Ok(Reply::Claim(claimed))) => {
             let execution = change.after.find(claim.execution).unwrap();
             let State::Active(active) = &execution.state else { panic!("{execution:?}") };
             let bounds = claimed.deadline.into_iter().chain([claimed.expires_at]);
@@ -50,7 +54,7 @@ pub(super) fn windows(change: &Change<'_>) {
             let end = if fresh { bounds.min() } else { Some(execution.alive_until(active)) };
             assert_eq!(window.not_after, end);
         }
-        (Command::Due(due), Ok(Reply::Due { acted: true, .. })) => {
+        (Command::Due(due), Ok(Reply::Due(Looked { acted: true, .. }))) => {
             let at = change.before.record(&due.key).and_then(index::due);
             // The last piece and the record itself may go together, and the record not before its own time.
             let leaves = window.not_before > at && change.after.record(&due.key).is_none();
@@ -73,8 +77,7 @@ pub(super) fn windows(change: &Change<'_>) {
 }
 
 pub(super) fn renewals(change: &Change<'_>) {
-    let (Command::Renew(renew), Ok(Reply::Renewed(Renewed { expires_at, stop }))) =
-        (change.command, &change.done.result)
+    let (Command::Renew(renew), Ok(Reply::Renew(Renewed { expires_at, stop }))) = (change.command, &change.done.result)
     else {
         return;
     };
@@ -121,8 +124,8 @@ pub(super) fn stops(change: &Change<'_>) {
             State::Finished(finished) => {
                 let by = finished.cancelled.as_ref().map(|cancelled| cancelled.by);
                 let fits = match change.command {
-                    Command::Complete(_) => finished.outcome == Outcome::Success,
-                    Command::Cancel(_) => by == Some(Canceller::Owner),
+                    Command::Report(Report { end: End::Complete(_), .. }) => finished.outcome == Outcome::Success,
+                    Command::Report(Report { end: End::Cancel(_), .. }) => by == Some(Canceller::Owner),
                     Command::Due(_) => {
                         by == Some(Canceller::Operator)
                             || (finished.outcome == Outcome::Expired && after.deadline <= Some(finished.at))

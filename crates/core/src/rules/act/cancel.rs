@@ -1,0 +1,105 @@
+//! Cancelling an execution, from any state that is not an end.
+
+use super::{ActOutcome, OperatorAct};
+use crate::record::{Active, AttemptEnd, Cancellation, Canceller, Execution, State, StopRequest};
+use crate::rules::{finish, lease};
+use crate::{Millis, Reason, Rejection, Span, Stop, View, What, limits};
+use crate::text::or_default;
+use serde::{Deserialize, Serialize};
+
+/// Cancels an execution: at once, or after a running attempt had time to stop by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = CancelRequest))]
+#[serde(deny_unknown_fields, default)]
+pub struct Cancel {
+    /// Why.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Reason::is_empty")]
+    pub reason: Reason,
+    /// How long a running attempt gets to stop by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grace: Option<Span>,
+}
+
+impl OperatorAct for Cancel {
+    fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop> {
+        let until = self.grace.map(|grace| until(grace, now)).transpose()?;
+        let (now, cancellation) =
+            (execution.stamp(now), Cancellation { by: Canceller::Operator, reason: self.reason.clone() });
+        match (execution.state.clone(), until) {
+            (State::Finished(finished), _) => {
+                let state = finished.outcome.public();
+                Err(Rejection::Finished { execution: execution.id, state }.into())
+            }
+            (State::Active(active), Some(until)) => Ok(ask(execution, active, cancellation, until, now)),
+            _ => {
+                let ended = lease::end_any(execution, AttemptEnd::Cancelled, now);
+                Ok((finish::cancelled(view, execution, cancellation, ended, now)?, ActOutcome::Cancelled))
+            }
+        }
+    }
+}
+
+/// When the time is up that a running attempt gets to stop by itself.
+fn until(grace: Span, now: Millis) -> Result<Millis, Rejection> {
+    if grace > limits::STOP_GRACE_MAX {
+        return Err(Rejection::invalid("grace", format!("is at most {}, not {grace}", limits::STOP_GRACE_MAX)));
+    }
+    Ok(now + grace)
+}
+
+/// Asks a running attempt to stop. A second request may shorten its time, not lengthen it.
+fn ask(
+    execution: &mut Execution,
+    active: Active,
+    cancellation: Cancellation,
+    until: Millis,
+    now: Millis,
+) -> (What, ActOutcome) {
+    let until = active.stop.as_ref().map_or(until, |stop| stop.until.min(until));
+    let (attempt, reason) = (active.attempt.number, cancellation.reason.clone());
+    execution.changed_at = now;
+    execution.state = State::Active(Active { stop: Some(StopRequest { cancellation, until }), ..active });
+    (What::StopRequested { attempt, until, reason }, ActOutcome::StopRequested { until })
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    use super::*;
+    use crate::rules::table::elsewhere;
+    use crate::rules::table::Row;
+    use crate::rules::world::make::{self, id};
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("end", |_, _| make::operate(61, id(1), make::end()), &[
+            ("execution_not_found", "Absent"),
+            ("execution_finished", "Completed Failed Cancelled Expired"),
+            ("execution_purged", "Purging Stub"),
+            ("→ Cancelled", "*"),
+        ]),
+        Row::new("ask to stop", |_, _| make::operate(61, id(1), make::ask(Span::seconds(5))), &[
+            ("execution_not_found", "Absent"),
+            ("→ ActiveAsked", "ActiveMine ActiveResumed ActiveOther ActiveOnward"),
+            ("stays", "ActiveAsked ActiveLapsed ActiveTimedOut ActiveTooLate ActiveStopOver"),
+            ("execution_finished", "Completed Failed Cancelled Expired"),
+            ("execution_purged", "Purging Stub"),
+            ("→ Cancelled", "*"),
+        ]),
+        Row::new("ask (repeat)", |_, _| make::operate(41, id(1), make::ask(Span::seconds(5))), &[
+            ("execution_not_found", "Absent"),
+            ("invalid_argument", "ReadyReplay DelayedOperator Purging Stub"),
+            ("→ ActiveAsked", "ActiveMine ActiveResumed ActiveOther ActiveOnward"),
+            ("=", "ActiveAsked ActiveStopOver"),
+            ("stays", "ActiveLapsed ActiveTimedOut ActiveTooLate"),
+            ("execution_finished", "Completed Failed Cancelled Expired"),
+            ("→ Cancelled", "*"),
+        ]),
+        Row::new("end (elsewhere)", |_, _| elsewhere(make::end()), &[
+            ("execution_not_found", "*"),
+        ]),
+    ];
+}

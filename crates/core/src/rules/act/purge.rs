@@ -1,0 +1,54 @@
+//! Removing an execution that has ended, with all that belongs to it.
+
+use super::{ActOutcome, OperatorAct};
+use crate::record::{Execution, State};
+use crate::{Millis, Rejection, Stop, View, What};
+use serde::{Deserialize, Serialize};
+
+/// Removes an execution that has ended. The caller removes it piece by piece.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PurgeRequest))]
+#[serde(deny_unknown_fields)]
+pub struct Purge {}
+
+impl OperatorAct for Purge {
+    fn act(&self, _: &mut View, execution: &mut Execution, _: Millis) -> Result<(What, ActOutcome), Stop> {
+        match &execution.state {
+            State::Finished(_) => Ok((What::Purged, ActOutcome::Purged)),
+            State::Waiting(_) | State::Active(_) => {
+                let state = execution.public_state();
+                Err(Rejection::NotFinished { execution: execution.id, state }.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    use super::*;
+    use crate::rules::table::elsewhere;
+    use crate::rules::table::Row;
+    use crate::rules::world::make::{self, id};
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("purge", |_, _| make::operate(61, id(1), Purge {}.into()), &[
+            ("=", "Absent Purging Stub"),
+            ("→ Stub", "Completed Failed Cancelled Expired"),
+            ("execution_not_finished", "*"),
+        ]),
+        Row::new("purge (repeat)", |_, _| make::operate(41, id(1), Purge {}.into()), &[
+            ("=", "Absent Purging Stub"),
+            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver"),
+            ("→ Stub", "Completed Failed Cancelled Expired"),
+            ("execution_not_finished", "*"),
+        ]),
+        Row::new("purge (elsewhere)", |_, _| elsewhere(Purge {}.into()), &[
+            ("=", "*"),
+        ]),
+    ];
+}

@@ -1,0 +1,101 @@
+//! Running an execution again after it has ended: a new life with a fresh budget of retries.
+
+use super::{ActOutcome, OperatorAct};
+use crate::record::{Execution, Next, State, StoredPayload};
+use crate::rules::{ready, times, unique};
+use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What, When};
+use crate::text::or_default;
+use serde::{Deserialize, Serialize};
+
+/// Runs an execution again that has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReplayRequest))]
+#[serde(deny_unknown_fields, default)]
+pub struct Replay {
+    /// Why.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Reason::is_empty")]
+    pub reason: Reason,
+    /// Expires it after this long; the deadline of its first life is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_after: Option<Span>,
+    /// Expires it at this time; not together with `expires_after`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
+    pub expires_at: Option<Millis>,
+}
+
+impl Replay {
+    /// Runs it again for a reason, with a new deadline if there is one.
+    #[must_use]
+    pub fn new(reason: Reason, deadline: Option<When>) -> Self {
+        let (expires_after, expires_at) = When::split_deadline(deadline);
+        Self { reason, expires_after, expires_at }
+    }
+
+    /// When it expires, if it does.
+    ///
+    /// # Errors
+    /// When it is given twice.
+    pub fn deadline(&self) -> Result<Option<When>, Rejection> {
+        When::of_fields("expires_at", self.expires_after, self.expires_at)
+    }
+}
+
+impl OperatorAct for Replay {
+    fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop> {
+        let State::Finished(_) = &execution.state else {
+            let state = execution.public_state();
+            return Err(Rejection::NotFinished { execution: execution.id, state }.into());
+        };
+        if execution.replays >= execution.policy.max_replays() {
+            let replays = execution.replays;
+            return Err(Rejection::ReplaysExhausted { execution: execution.id, replays }.into());
+        }
+        if let Some(key) = &execution.unique_key
+            && let Some(existing) = unique::holder(view, &execution.namespace, key)?
+        {
+            return Err(Rejection::UniqueKeyTaken { existing }.into());
+        }
+        unique::hold(view, execution)?;
+        // The result of the first life must not be taken for that of the second.
+        if let Some(StoredPayload::Beside { .. }) = execution.result.take() {
+            view.delete(Key::Payload(execution.id, PayloadSlot::Result))?;
+        }
+        execution.deadline = times::deadline(view, self.deadline()?, now)?;
+        execution.replays += 1;
+        (execution.retries, execution.reclaims, execution.reclaims_in_a_row) = (0, 0, 0);
+        (execution.progress, execution.queued_at) = (None, None);
+        execution.changed_at = execution.stamp(now);
+        ready::now(execution, Next::Replay, now);
+        let replays = execution.replays;
+        Ok((What::Replayed { replays, reason: self.reason.clone() }, ActOutcome::Replayed { replays }))
+    }
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make::{self, id};
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("replay", |_, _| make::operate(61, id(1), make::replay()), &[
+            ("execution_not_found", "Absent"),
+            ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_finished", "*"),
+        ]),
+        Row::new("replay (repeat)", |_, _| make::operate(41, id(1), make::replay()), &[
+            ("execution_not_found", "Absent"),
+            ("=", "ReadyReplay"),
+            ("invalid_argument", "DelayedOperator ActiveAsked ActiveStopOver Purging Stub"),
+            ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
+            ("execution_not_finished", "*"),
+        ]),
+    ];
+}

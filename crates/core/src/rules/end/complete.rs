@@ -1,0 +1,66 @@
+//! Completing an execution with its result.
+
+use super::{Ending, LeaseEnd};
+use crate::record::{AttemptEnd, Finished, Outcome};
+use crate::rules::fence::Earlier;
+use crate::rules::{finish, lease, payload};
+use crate::{Payload, PayloadSlot, Reported, Stop, View, What};
+
+/// Completes an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complete {
+    /// What the handler returned.
+    pub result: Payload,
+}
+
+impl LeaseEnd for Complete {
+    fn answered(&self, earlier: &Earlier) -> Option<Reported> {
+        matches!(earlier, Earlier::Ended(AttemptEnd::Succeeded)).then_some(Reported::ENDED)
+    }
+
+    fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
+        let Ending { execution, active, command, stamp, .. } = ending;
+        execution.result = Some(payload::store(view, execution.id, PayloadSlot::Result, &self.result)?);
+        execution.reclaims_in_a_row = 0;
+        lease::end(execution, &active, AttemptEnd::Succeeded, Some(command), stamp);
+        let event = What::Completed { attempt: active.attempt.number };
+        let event = finish::finish(view, execution, Finished::new(Outcome::Success, stamp), event)?;
+        Ok((event, Reported::ENDED))
+    }
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make;
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("complete", |_, fence| make::complete(60, fence), &[
+            ("execution_not_found", "Absent"),
+            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther ActiveOnward"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_active", "*"),
+        ]),
+        Row::new("complete (repeat)", |_, fence| make::complete(40, fence), &[
+            ("execution_not_found", "Absent"),
+            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+            ("=", "ReadyReplay Completed Stub"),
+            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("invalid_argument", "*"),
+        ]),
+    ];
+}

@@ -1,0 +1,129 @@
+//! Failing an attempt: the policy decides whether another follows, and when.
+
+use super::{Ending, LeaseEnd};
+use crate::ids::fingerprint;
+use crate::record::{Active, AttemptEnd, Execution, Finished, Next, Outcome, WhyDelayed};
+use crate::rules::fence::Earlier;
+use crate::rules::{finish, lease, ready};
+use crate::{CommandId, Failure, Millis, Reported, Stop, View, What};
+
+/// Fails an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fail {
+    /// Why.
+    pub failure: Failure,
+}
+
+impl LeaseEnd for Fail {
+    fn answered(&self, earlier: &Earlier) -> Option<Reported> {
+        match earlier {
+            Earlier::Ended(AttemptEnd::Failed { retry_at, .. }) => Some(after(*retry_at)),
+            _ => None,
+        }
+    }
+
+    fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
+        let Ending { execution, active, command, stamp, .. } = ending;
+        let failed = Failed { failure: self.failure.cut(), outcome: Outcome::Failed, by: Some(command) };
+        let (retry_at, event) = failed.end(view, execution, &active, stamp)?;
+        Ok((event, after(retry_at)))
+    }
+}
+
+fn after(retry_at: Option<Millis>) -> Reported {
+    retry_at.map_or(Reported::ENDED, Reported::again)
+}
+
+/// An attempt that failed, by its worker's word or because it ran for too long.
+pub(crate) struct Failed {
+    pub(crate) failure: Failure,
+    /// What becomes of the execution when no other attempt follows.
+    pub(crate) outcome: Outcome,
+    /// The call that says so.
+    pub(crate) by: Option<CommandId>,
+}
+
+impl Failed {
+    /// Ends the attempt; another one follows after a pause, or the execution ends. Answers when, and what happened.
+    pub(crate) fn end(
+        self,
+        view: &mut View,
+        execution: &mut Execution,
+        active: &Active,
+        now: Millis,
+    ) -> Result<(Option<Millis>, What), Stop> {
+        let Self { failure, outcome, by } = self;
+        let (attempt, category) = (active.attempt.number, failure.category.clone());
+        let retry = execution.policy.retry();
+        let again = active.stop.is_none() && execution.retries < retry.max_retries && retry.covers(&category);
+        // Drawn from what the lease is: a repeat draws the same, and a due time needs no chance of its own.
+        let seed = fingerprint(&[&active.lease.id.0.to_le_bytes(), &active.lease.epoch.to_le_bytes()]);
+        let retry_at = again.then(|| now + retry.pause(execution.retries, seed));
+        execution.reclaims_in_a_row = 0;
+        let end = AttemptEnd::Failed { failure: failure.clone(), retry_at };
+        lease::end(execution, active, end, by, now);
+        if let Some(cancelled) = finish::if_asked(view, execution, active, now)? {
+            return Ok((retry_at, cancelled));
+        }
+        let event = match by {
+            Some(_) => What::AttemptFailed { attempt, category, retry_at },
+            None => What::TimedOut { attempt, retry_at },
+        };
+        let Some(until) = retry_at else {
+            let finished = Finished { failure: Some(failure), ..Finished::new(outcome, now) };
+            return Ok((None, finish::finish(view, execution, finished, event)?));
+        };
+        execution.retries += 1;
+        ready::at(execution, until, WhyDelayed::Retry, Next::Retry, now);
+        Ok((retry_at, event))
+    }
+}
+
+#[cfg(test)]
+pub(crate) use rows::ROWS;
+
+#[cfg(test)]
+mod rows {
+    
+    use crate::rules::table::Row;
+    use crate::rules::world::make;
+
+    /// Rows of the (state × command) table.
+    #[rustfmt::skip]
+    pub(crate) const ROWS: &[Row] = &[
+        Row::new("fail (retry left)", |_, fence| make::fail(60, fence), &[
+            ("execution_not_found", "Absent"),
+            ("→ DelayedRetry", "ActiveMine ActiveResumed"),
+            ("→ Cancelled", "ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther ActiveOnward"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_active", "*"),
+        ]),
+        Row::new("fail (none left)", |_, fence| make::fail(60, fence), &[
+            ("execution_not_found", "Absent"),
+            ("→ Failed", "ActiveMine ActiveResumed"),
+            ("→ Cancelled", "ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther ActiveOnward"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("execution_purged", "Purging Stub"),
+            ("execution_not_active", "*"),
+        ]),
+        Row::new("fail (repeat)", |_, fence| make::fail(40, fence), &[
+            ("execution_not_found", "Absent"),
+            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+            ("=", "ReadyRetry DelayedRetry Failed Purging"),
+            ("→ Failed", "ActiveMine ActiveResumed"),
+            ("→ Cancelled", "ActiveAsked ActiveStopOver"),
+            ("stale_lease", "ActiveOther"),
+            ("lease_expired", "ActiveLapsed"),
+            ("attempt_timed_out", "ActiveTimedOut"),
+            ("deadline_passed", "ActiveTooLate"),
+            ("invalid_argument", "*"),
+        ]),
+    ];
+}

@@ -1,0 +1,27 @@
+//! Every way in which an execution becomes claimable, now or at a time.
+
+use crate::Millis;
+use crate::record::{Execution, Next, Readiness, State, Waiting, WhyDelayed};
+
+/// It may run from a time on, which may be now; answers that time if it is yet to come.
+pub(crate) fn at(execution: &mut Execution, until: Millis, why: WhyDelayed, next: Next, now: Millis) -> Option<Millis> {
+    if until > now {
+        execution.state = State::Waiting(Waiting { readiness: Readiness::Delayed { until, why }, next });
+        return Some(until);
+    }
+    self::now(execution, next, now);
+    None
+}
+
+/// It may run now. The first time that it is ready gives it its place in the queue.
+pub(crate) fn now(execution: &mut Execution, next: Next, since: Millis) {
+    execution.queued_at.get_or_insert(since);
+    execution.state = State::Waiting(Waiting { readiness: Readiness::Ready { since }, next });
+}
+
+/// Its time came at `at`, however late somebody looks: that is its place in the queue, unless it has one already.
+pub(crate) fn promote(execution: &mut Execution, next: Next, at: Millis, now: Millis) {
+    execution.changed_at = now;
+    execution.queued_at.get_or_insert(at);
+    self::now(execution, next, now);
+}

@@ -1,0 +1,72 @@
+//! Ending a lease: check that the caller holds it, answer a repeat as before, end it as the worker says.
+
+use crate::end::{End, Ending};
+use crate::rules::fence::{self, Owner, fenced};
+use crate::{CommandId, Fence, Millis, Stop, Verb, View, Weight};
+
+/// Ends a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// This call; a repeat carries the same and gets the same answer.
+    pub command: CommandId,
+    /// Proof of ownership.
+    pub fence: Fence,
+    /// How the lease ends.
+    pub end: End,
+}
+
+/// What follows the end of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reported {
+    /// When the execution is tried again or goes on; `None` when it has ended or is ready.
+    pub again_at: Option<Millis>,
+    /// Whether the execution has ended with this.
+    pub ended: bool,
+}
+
+impl Reported {
+    /// The execution has ended.
+    pub const ENDED: Self = Self { again_at: None, ended: true };
+    /// The execution is ready for another worker.
+    pub const READY: Self = Self { again_at: None, ended: false };
+
+    /// The execution is tried again or goes on at this time.
+    #[must_use]
+    pub fn again(at: Millis) -> Self {
+        Self { again_at: Some(at), ended: false }
+    }
+}
+
+fenced!(Report);
+
+impl Verb for Report {
+    type Reply = Reported;
+
+    fenced!(keys);
+
+    fn part(&self) -> Option<&'static str> {
+        Some(self.end.name())
+    }
+
+    fn weight(&self, _: u16) -> Weight {
+        match &self.end {
+            End::Complete(complete) => Weight { rows: 7, bytes: 1_024 + complete.result.as_bytes().len() },
+            _ => Weight::USUAL,
+        }
+    }
+
+    fn run(&self, view: &mut View, now: Millis) -> Result<Reported, Stop> {
+        let (mut execution, active, stamp) = match fence::owner(view, &self.fence, Some(self.command), now)? {
+            Owner::Holds(execution, active, stamp) => (execution, active, stamp),
+            Owner::Repeats(earlier) => return self.end.rule().answered(&earlier).ok_or_else(fence::other_use),
+        };
+        let ending = Ending { execution: &mut execution, active, command: self.command, now, stamp };
+        let (event, reported) = self.end.rule().end(view, ending)?;
+        view.put_execution(*execution, event)?;
+        Ok(reported)
+    }
+}
+
+/// Every end has rows of its own.
+#[cfg(test)]
+pub(crate) const ROWS: &[crate::rules::table::Row] = &[];

@@ -1,0 +1,232 @@
+//! Reads objects as objects: a list in the place of an object is refused, however deep it stands.
+//!
+//! Derived code takes a list for a struct whose fields it names in order. That suits compact formats, and in JSON it lets a
+//! mistaken call through.
+
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+use std::fmt;
+
+/// What reads, or is read, strictly.
+pub(crate) struct Strict<T>(pub(crate) T);
+
+/// Forwards the methods of a deserializer, each with the visitor made strict.
+macro_rules! forward {
+    ($($method:ident($($name:ident: $type:ty),*);)+) => {$(
+        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method($($name,)* Strict(visitor))
+        }
+    )+};
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
+    type Error = D::Error;
+
+    forward! {
+        deserialize_any();
+        deserialize_bool();
+        deserialize_i8();
+        deserialize_i16();
+        deserialize_i32();
+        deserialize_i64();
+        deserialize_u8();
+        deserialize_u16();
+        deserialize_u32();
+        deserialize_u64();
+        deserialize_f32();
+        deserialize_f64();
+        deserialize_char();
+        deserialize_str();
+        deserialize_string();
+        deserialize_bytes();
+        deserialize_byte_buf();
+        deserialize_option();
+        deserialize_unit();
+        deserialize_unit_struct(name: &'static str);
+        deserialize_newtype_struct(name: &'static str);
+        deserialize_seq();
+        deserialize_tuple(len: usize);
+        deserialize_tuple_struct(name: &'static str, len: usize);
+        deserialize_map();
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+        deserialize_identifier();
+        deserialize_ignored_any();
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(Strict(visitor))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.0.is_human_readable()
+    }
+}
+
+/// Forwards the simple values of a visitor.
+macro_rules! values {
+    ($($method:ident($type:ty);)+) => {$(
+        fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
+            self.0.$method(value)
+        }
+    )+};
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    values! {
+        visit_bool(bool);
+        visit_i64(i64);
+        visit_u64(u64);
+        visit_f64(f64);
+        visit_str(&str);
+        visit_borrowed_str(&'de str);
+        visit_string(String);
+        visit_bytes(&[u8]);
+        visit_borrowed_bytes(&'de [u8]);
+        visit_byte_buf(Vec<u8>);
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_none()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        self.0.visit_some(Strict(deserializer))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        self.0.visit_newtype_struct(Strict(deserializer))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.0.visit_seq(Strict(access))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(Strict(access))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.0.visit_enum(Strict(access))
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+        self.0.deserialize(Strict(deserializer))
+    }
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_element_seed(Strict(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_key_seed(seed)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.next_value_seed(Strict(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Strict<A> {
+    type Error = A::Error;
+    type Variant = Strict<A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
+        self.0.variant_seed(seed).map(|(value, variant)| (value, Strict(variant)))
+    }
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Strict<A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.0.unit_variant()
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.newtype_variant_seed(Strict(seed))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
+        self.0.tuple_variant(len, Strict(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        self.0.struct_variant(fields, Strict(visitor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onward::wire::BulkRequest;
+    use onward_core::{NewExecution, Payload};
+    use serde::Deserialize;
+
+    fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        T::deserialize(Strict(&mut json)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_array_is_no_object_wherever_it_stands() {
+        for text in [
+            r#"["greet"]"#,
+            r#"{"kind":"greet","policy":[]}"#,
+            r#"{"kind":"greet","policy":{"retry":[3]}}"#,
+            r#"{"kind":"greet","input_bytes":["text/plain","aGk="]}"#,
+        ] {
+            let error = read::<NewExecution>(text).unwrap_err();
+            assert!(error.contains("invalid type: sequence"), "{text}: {error}");
+        }
+        assert!(read::<BulkRequest>(r#"{"filter":{},"act":["purge"]}"#).is_err());
+    }
+
+    #[test]
+    fn what_is_an_object_is_read_as_ever() {
+        let text = r#"{"kind":"greet","input":{"a" : [1.50, {"b":null}]},"tags":{"x":"y"},"requires":["gpu"],
+            "policy":{"retry":{"first_pause":"2s"}},"delay":"1h"}"#;
+        let new = read::<NewExecution>(text).unwrap();
+        assert_eq!(new, serde_json::from_str(text).unwrap());
+        assert_eq!(new.payload(), Payload::json(r#"{"a" : [1.50, {"b":null}]}"#));
+        let bulk = r#"{"filter":{"lane":"a"},"act":{"reason":"late","type":"cancel","grace":"5s"}}"#;
+        assert_eq!(read::<BulkRequest>(bulk).unwrap().act.name(), "cancel");
+    }
+}
