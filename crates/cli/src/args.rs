@@ -10,9 +10,8 @@ mod submit;
 mod tools;
 
 use crate::examples::{
-    BULK_EXAMPLES, CANCEL_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES,
-    GET_EXAMPLES, KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESCHEDULE_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES,
-    TAG_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
+    BULK_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES,
+    KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
@@ -20,7 +19,7 @@ pub(crate) use key::{KeyArgs, KeyCommand, KeyCreateArgs};
 pub(crate) use lane::{LaneArgs, LaneCommand, LaneSetArgs};
 pub(crate) use look::{CountArgs, EventsArgs, FilterArgs, GetArgs, LsArgs, Target, TopArgs, WatchArgs};
 use onward::Address;
-pub(crate) use operate::{BulkAction, BulkArgs, CancelArgs, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs};
+pub(crate) use operate::*;
 #[cfg(feature = "server")]
 pub(crate) use serve::{ConfigArgs, ConfigCommand, ServeArgs};
 pub(crate) use submit::SubmitArgs;
@@ -122,23 +121,8 @@ pub(crate) enum Command {
     /// Explain what an execution is waiting for and what would unblock it.
     #[command(after_help = WHY_EXAMPLES)]
     Why(GetArgs),
-    /// Cancel an execution, at once or after a grace period.
-    #[command(after_help = CANCEL_EXAMPLES)]
-    Cancel(CancelArgs),
-    /// Run a finished execution again.
-    Replay(ReasonArgs),
-    /// Reschedule a waiting execution; without a time, run it now.
-    #[command(after_help = RESCHEDULE_EXAMPLES)]
-    Reschedule(RescheduleArgs),
-    /// Change the priority of an execution.
-    Priority(PriorityArgs),
-    /// Add and remove tags of an execution.
-    #[command(after_help = TAG_EXAMPLES)]
-    Tag(TagArgs),
-    /// Revoke a worker's lease; the execution becomes ready again at once.
-    Revoke(ReasonArgs),
-    /// Delete a finished execution and everything that belongs to it.
-    Purge(Target),
+    #[command(flatten)]
+    Operate(OperateCommand),
     /// Apply one action to all executions that match a filter.
     #[command(after_help = BULK_EXAMPLES)]
     Bulk(BulkArgs),

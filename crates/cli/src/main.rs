@@ -43,7 +43,6 @@ use args::{Cli, Command};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use look::Aspect;
-use operate::Order;
 use problem::{Exit, Problem};
 use std::process::ExitCode;
 
@@ -102,13 +101,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Attempts(target) => look::run(Aspect::Attempts, &target, &store, json).await,
         Command::History(target) => look::run(Aspect::History, &target, &store, json).await,
         Command::Why(args) => look::why(&args, &store, json).await,
-        Command::Cancel(args) => operate::run(Order::cancel(args)?, &store, json).await,
-        Command::Replay(args) => operate::run(Order::replay(args), &store, json).await,
-        Command::Reschedule(args) => operate::run(Order::reschedule(args)?, &store, json).await,
-        Command::Priority(args) => operate::run(Order::priority(args), &store, json).await,
-        Command::Tag(args) => operate::run(Order::tag(args)?, &store, json).await,
-        Command::Revoke(args) => operate::run(Order::revoke(args), &store, json).await,
-        Command::Purge(target) => operate::run(Order::purge(target), &store, json).await,
+        Command::Operate(command) => operate::run(command, &store, json).await,
         Command::Bulk(args) => bulk::run(args, &store, json).await,
         Command::Events(args) => events::run(args, &store, json).await,
         Command::Doctor(args) => doctor::run(&args, &store, json).await,

@@ -1,6 +1,6 @@
 //! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `revoke`, `purge`: what operators do with one execution.
 
-use crate::args::{CancelArgs, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
+use crate::args::{CancelArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
 use crate::{open, output, shape, time};
@@ -9,60 +9,44 @@ use onward::{Error, ExecutionId, Reason, Rejection};
 use onward_core::{Act, ActOutcome, act};
 use std::collections::BTreeSet;
 
-/// What to do, and with which execution.
-pub(crate) struct Order {
-    target: Target,
-    act: Act,
-}
-
-impl Order {
-    pub(crate) fn cancel(args: CancelArgs) -> Result<Self, Problem> {
-        let grace = span("--grace", args.grace.as_deref())?;
-        Ok(Self { target: args.target, act: act::Cancel { reason: Reason::new(&args.reason), grace }.into() })
-    }
-
-    pub(crate) fn replay(args: ReasonArgs) -> Self {
-        Self {
-            target: args.target,
-            act: act::Replay { reason: Reason::new(&args.reason), ..act::Replay::default() }.into(),
+/// The execution that is meant, and what to do with it.
+fn order(command: OperateCommand) -> Result<(Target, Act), Problem> {
+    Ok(match command {
+        OperateCommand::Cancel(CancelArgs { target, reason, grace }) => {
+            let grace = span("--grace", grace.as_deref())?;
+            (target, act::Cancel { reason: Reason::new(&reason), grace }.into())
         }
-    }
-
-    pub(crate) fn revoke(args: ReasonArgs) -> Self {
-        Self { target: args.target, act: act::Revoke { lease: None, reason: Reason::new(&args.reason) }.into() }
-    }
-
-    pub(crate) fn reschedule(args: RescheduleArgs) -> Result<Self, Problem> {
-        let when = when(args.delay.as_deref(), args.at.as_deref())?;
-        Ok(Self { target: args.target, act: act::Reschedule::from(when).into() })
-    }
-
-    pub(crate) fn priority(args: PriorityArgs) -> Self {
-        Self { target: args.target, act: act::Prioritise { priority: args.priority }.into() }
-    }
-
-    pub(crate) fn tag(args: TagArgs) -> Result<Self, Problem> {
-        let remove = args.remove.iter().map(|key| parse(key)).collect::<Result<BTreeSet<_>, _>>()?;
-        Ok(Self { target: args.target, act: act::Tag { set: tags(&args.set)?, remove }.into() })
-    }
-
-    pub(crate) fn purge(target: Target) -> Self {
-        Self { target, act: act::Purge {}.into() }
-    }
+        OperateCommand::Replay(ReasonArgs { target, reason }) => {
+            (target, act::Replay::new(Reason::new(&reason), None).into())
+        }
+        OperateCommand::Reschedule(RescheduleArgs { target, delay, at }) => {
+            (target, act::Reschedule::from(when(delay.as_deref(), at.as_deref())?).into())
+        }
+        OperateCommand::Priority(PriorityArgs { target, priority }) => (target, act::Prioritise { priority }.into()),
+        OperateCommand::Tag(TagArgs { target, set, remove }) => {
+            let remove = remove.iter().map(|key| parse(key)).collect::<Result<BTreeSet<_>, _>>()?;
+            (target, act::Tag { set: tags(&set)?, remove }.into())
+        }
+        OperateCommand::Revoke(ReasonArgs { target, reason }) => {
+            (target, act::Revoke { lease: None, reason: Reason::new(&reason) }.into())
+        }
+        OperateCommand::Purge(target) => (target, act::Purge {}.into()),
+    })
 }
 
-/// Carries an order out and says what came of it.
-pub(crate) async fn run(order: Order, store: &str, json: bool) -> Result<Exit, Problem> {
-    let id: ExecutionId = parse(&order.target.id)?;
-    let client = open::existing(store, &order.target.namespace).await?;
-    let act = async {
+/// Carries out what an operator wants and says what came of it.
+pub(crate) async fn run(command: OperateCommand, store: &str, json: bool) -> Result<Exit, Problem> {
+    let (target, act) = order(command)?;
+    let id: ExecutionId = parse(&target.id)?;
+    let client = open::existing(store, &target.namespace).await?;
+    let acting = async {
         // What is gone already counts as purged, which must not hide a mistyped id.
         if client.get(id).await?.is_none() {
             return Err(Error::from(Rejection::ExecutionNotFound(id)));
         }
-        client.operate(id, order.act).await
+        client.operate(id, act).await
     };
-    let outcome = act.await;
+    let outcome = acting.await;
     client.shutdown().await?;
     let outcome = outcome?;
     output::print(&if json { shape::text(&Acted { outcome }) } else { said(id, outcome) });

@@ -1,4 +1,4 @@
-//! What a call of the client can end with instead of its answer: a stable code, a sentence and a hint.
+//! The error type of client calls, with a stable code, a message and a hint.
 
 use crate::AddressError;
 use crate::wire::Problem;
@@ -8,89 +8,89 @@ use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason
 /// The result of a client call.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A call that was refused or could not be carried out.
+/// Why a call was refused or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The engine or the store says so.
+    /// An error of the engine or the store.
     #[error(transparent)]
     Engine(#[from] onward_engine::Error),
-    /// The address names no store.
+    /// The text is not the address of a store.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// A name breaks its alphabet or its length.
+    /// A name is too long or contains a character that is not allowed.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A text is not an id.
+    /// The text is not an id.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A text is not the context of a trace.
+    /// The text is not a trace context.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A value cannot be a payload.
+    /// The value is not a valid payload.
     #[error(transparent)]
     Payload(#[from] PayloadError),
-    /// The server says so.
+    /// The server returned an error.
     #[error("{}", .0.detail)]
     Server(Box<Problem>),
-    /// The server could not be reached, or broke off; the call may have been carried out.
-    #[error("the server did not answer: {why}")]
+    /// The server is unreachable, or the connection failed; the call may have taken effect.
+    #[error("the server did not respond: {why}")]
     Unreachable {
-        /// What went wrong.
+        /// Description of the failure.
         why: String,
     },
-    /// What was reached is not a server of this kind.
-    #[error("the answer is not that of a server: {why}")]
+    /// The response is not one of an Onward server.
+    #[error("the response is not one of an Onward server: {why}")]
     Unintelligible {
-        /// What was answered.
+        /// Description of the response.
         why: String,
     },
-    /// A circuit breaker lets no call through for now.
-    #[error("too many calls failed lately; the next one is let through in {retry_after}")]
+    /// The circuit breaker is open.
+    #[error("the circuit breaker is open because too many calls failed; retry in {retry_after}")]
     CircuitOpen {
-        /// When to try again.
+        /// Pause before the next try.
         retry_after: Span,
     },
     /// The execution has no result because it failed.
     #[error("execution {id} failed ({category}): {message}", category = failure.category.as_str(), message = failure.message)]
     ExecutionFailed {
-        /// Which.
+        /// The execution.
         id: ExecutionId,
-        /// Why.
+        /// Reason of the failure.
         failure: Failure,
     },
     /// The execution has no result because it was cancelled.
     #[error("execution {id} was cancelled: {reason}")]
     ExecutionCancelled {
-        /// Which.
+        /// The execution.
         id: ExecutionId,
-        /// Why.
+        /// Reason of the cancellation.
         reason: Reason,
     },
-    /// The execution has no result because its time was up.
+    /// The execution has no result because it expired.
     #[error("execution {id} expired: {message}", message = failure.message)]
     ExecutionExpired {
-        /// Which.
+        /// The execution.
         id: ExecutionId,
-        /// Which time.
+        /// The timeout or deadline that it exceeded.
         failure: Failure,
     },
-    /// The execution had not ended when the time was up.
+    /// The execution did not end before the wait timed out.
     #[error("execution {id} is still {state} after {waited}", state = state.as_str())]
     WaitTimedOut {
-        /// Which.
+        /// The execution.
         id: ExecutionId,
-        /// What it was at the end.
+        /// Its state when the wait timed out.
         state: PublicState,
-        /// How long was waited.
+        /// Duration of the wait.
         waited: Span,
     },
-    /// The result has another shape than the one asked for.
-    #[error("the result of {id} cannot be read as the type asked for: {why}")]
+    /// The result cannot be decoded as the requested type.
+    #[error("the result of execution {id} cannot be decoded as the requested type: {why}")]
     ResultMismatch {
-        /// Which.
+        /// The execution.
         id: ExecutionId,
-        /// What does not fit.
+        /// Error of the decoder.
         why: String,
     },
 }
@@ -124,22 +124,22 @@ impl Error {
         match self {
             Self::Engine(error) => error.hint(),
             Self::Server(problem) => &problem.hint,
-            Self::Unreachable { .. } => "check the address and whether the server runs; repeat the call",
-            Self::Unintelligible { .. } => "check the address and the version of the server",
-            Self::CircuitOpen { .. } => "repeat the call later",
+            Self::Unreachable { .. } => "check the address and that the server runs, then retry the call",
+            Self::Unintelligible { .. } => "check the address and the server's version",
+            Self::CircuitOpen { .. } => "retry the call later",
             Self::Address(AddressError::NotBuilt { .. }) => {
-                "build it with the feature `postgres`, `valkey` or `remote`"
+                "build the program with the feature `postgres`, `valkey` or `remote`"
             }
-            Self::Address(_) => "write for instance sqlite:onward.db",
-            Self::Name(_) => "choose another name",
-            Self::Id(_) => "copy the whole id, as in x-0192f0c8-0000-7000-8000-000000000001-17",
-            Self::Trace(_) => "pass on the whole `traceparent`, or leave it out",
+            Self::Address(_) => "use, for example, sqlite:onward.db",
+            Self::Name(_) => "use another name",
+            Self::Id(_) => "copy the whole id, such as x-0192f0c8-0000-7000-8000-000000000001-17",
+            Self::Trace(_) => "pass the `traceparent` on unchanged, or leave it out",
             Self::Payload(error) => error.hint(),
-            Self::ExecutionFailed { .. } => "correct the cause, then replay it or submit it again",
-            Self::ExecutionCancelled { .. } => "replay it if it is needed after all",
-            Self::ExecutionExpired { .. } => "allow it more time, and replay it or submit it again",
+            Self::ExecutionFailed { .. } => "fix the cause, then replay it or submit it again",
+            Self::ExecutionCancelled { .. } => "replay it if it is still needed",
+            Self::ExecutionExpired { .. } => "allow more time, then replay it or submit it again",
             Self::WaitTimedOut { .. } => "wait longer, or check that a worker serves its lane",
-            Self::ResultMismatch { .. } => "ask for the type that the handler returns",
+            Self::ResultMismatch { .. } => "request the type that the handler returns",
         }
     }
 
@@ -154,7 +154,7 @@ impl Error {
         }
     }
 
-    /// Whether the rules refuse the call, so that it will be refused again.
+    /// Whether the call was refused, so that a retry is refused too.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         match self {
@@ -165,7 +165,7 @@ impl Error {
         }
     }
 
-    /// Whether something that was passed in is wrong by itself, whatever there is in the store.
+    /// Whether an argument is invalid, independent of what is stored.
     #[must_use]
     pub fn is_argument(&self) -> bool {
         match self {
@@ -178,13 +178,13 @@ impl Error {
         }
     }
 
-    /// Whether a server takes no request as large as this one was.
+    /// Whether the request was too large for the server.
     #[cfg(feature = "remote")]
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Server(problem) if problem.status == 413)
     }
 
-    /// Whether the call broke something inside, which the next one may find mended.
+    /// Whether the engine failed on a bug; a later call may succeed.
     #[must_use]
     pub fn is_internal(&self) -> bool {
         match self {
@@ -194,7 +194,7 @@ impl Error {
         }
     }
 
-    /// Whether the client of the call was shut down. A server that is shut down is another matter: the next one answers.
+    /// Whether the client itself was shut down. This excludes a server that is shutting down: another one may respond.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         *self == Self::Engine(onward_engine::Error::ShuttingDown)

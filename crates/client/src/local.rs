@@ -2,13 +2,14 @@
 
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
+use crate::keys::Secret;
 use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
-    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Rejection, Report, SetLane, Span,
-    limits,
+    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Rejection, Report, RevokeKey,
+    SetLane, Span, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, EventFilter, Subscription, Told, Wants};
@@ -74,7 +75,7 @@ impl Local {
             }
             Ask::IssueKey(request) => self.issue_key(request, by).await?.into(),
             Ask::Keys => engine.keys().await?.into_iter().map(KeyInfo::from).collect::<Vec<_>>().into(),
-            Ask::RevokeKey(id) => KeyInfo::from(engine.revoke_key(id, by).await?).into(),
+            Ask::RevokeKey(id) => KeyInfo::from(*engine.run(RevokeKey { id, by }).await?).into(),
         })
     }
 
@@ -158,8 +159,9 @@ impl Local {
     }
 
     async fn issue_key(&self, request: NewKeyRequest, by: Option<Actor>) -> Result<IssuedKey> {
-        let (secret, new) = request.draw(&self.chance);
-        let kept = self.engine.issue_key(new, by).await?;
+        let secret = Secret::draw(&self.chance);
+        let issue = request.issue(self.engine.key_id(), self.engine.command_id(), &secret, by);
+        let kept = *self.engine.run(issue).await?;
         Ok(IssuedKey { key: secret.reveal(kept.id), info: kept.into() })
     }
 }

@@ -39,13 +39,33 @@ impl Event {
     }
 }
 
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum What {
+/// Makes the table of events: the enum of all that can happen, and their names.
+macro_rules! events {
+    ($($(#[$about:meta])* $name:literal $variant:ident $({ $($fields:tt)* })?,)+) => {
+        /// What happened.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(tag = "type", rename_all = "snake_case")]
+        pub enum What {
+            $($(#[$about])* $variant $({ $($fields)* })?,)+
+        }
+
+        impl What {
+            /// Every name that [`What::name`] answers.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            /// The stable word for it.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant { .. } => $name,)+ }
+            }
+        }
+    };
+}
+
+events! {
     /// An execution was accepted.
-    Submitted {
+    "submitted" Submitted {
         /// Which handler it is for.
         kind: Kind,
         /// When it becomes ready, if not at once.
@@ -53,9 +73,9 @@ pub enum What {
         delayed_until: Option<Millis>,
     },
     /// Its time came.
-    Ready,
+    "ready" Ready,
     /// A worker acquired a lease on it and an attempt began.
-    Claimed {
+    "claimed" Claimed {
         /// The attempt.
         attempt: u32,
         /// The lease's epoch.
@@ -67,19 +87,19 @@ pub enum What {
         resumed: bool,
     },
     /// Its worker goes on with the attempt later and released the lease.
-    Delayed {
+    "delayed" Delayed {
         /// The attempt.
         attempt: u32,
         /// When it goes on.
         until: Millis,
     },
     /// The attempt succeeded, the lease was released, and the execution finished.
-    Completed {
+    "completed" Completed {
         /// The attempt.
         attempt: u32,
     },
     /// The attempt failed and the lease was released; the execution is tried again at `retry_at` or has failed.
-    AttemptFailed {
+    "attempt_failed" AttemptFailed {
         /// The attempt.
         attempt: u32,
         /// What kind of failure.
@@ -89,7 +109,7 @@ pub enum What {
         retry_at: Option<Millis>,
     },
     /// The lease ran out and the attempt was interrupted.
-    LeaseExpired {
+    "lease_expired" LeaseExpired {
         /// The attempt.
         attempt: u32,
         /// When it may be claimed again; absent when the execution failed for good.
@@ -97,12 +117,12 @@ pub enum What {
         again_at: Option<Millis>,
     },
     /// The lease was given back.
-    Returned {
+    "returned" Returned {
         /// The attempt.
         attempt: u32,
     },
     /// An operator took the lease away and the attempt was interrupted.
-    LeaseRevoked {
+    "lease_revoked" LeaseRevoked {
         /// The attempt.
         attempt: u32,
         /// Why.
@@ -113,7 +133,7 @@ pub enum What {
         again_at: Option<Millis>,
     },
     /// The attempt ran for too long and the lease was released; it is tried again at `retry_at` or has expired.
-    TimedOut {
+    "timed_out" TimedOut {
         /// The attempt.
         attempt: u32,
         /// When it is tried again; absent when the execution expired.
@@ -121,7 +141,7 @@ pub enum What {
         retry_at: Option<Millis>,
     },
     /// Its deadline passed.
-    Expired {
+    "expired" Expired {
         /// The attempt that this ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
@@ -130,7 +150,7 @@ pub enum What {
         paused: bool,
     },
     /// It was asked to stop.
-    StopRequested {
+    "stop_requested" StopRequested {
         /// The attempt.
         attempt: u32,
         /// When it is cancelled if it has not ended by then.
@@ -140,7 +160,7 @@ pub enum What {
         reason: Reason,
     },
     /// It was cancelled.
-    Cancelled {
+    "cancelled" Cancelled {
         /// By whom.
         cancelled_by: Canceller,
         /// Why.
@@ -154,22 +174,22 @@ pub enum What {
         paused: bool,
     },
     /// An operator chose when it may run.
-    Rescheduled {
+    "rescheduled" Rescheduled {
         /// When; absent when it is ready.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Millis>,
     },
     /// An operator changed its place in the queue.
-    PriorityChanged {
+    "priority_changed" PriorityChanged {
         /// What it was.
         before: u16,
         /// What it is.
         after: u16,
     },
     /// An operator changed its labels.
-    TagsChanged,
+    "tags_changed" TagsChanged,
     /// An operator had it run again.
-    Replayed {
+    "replayed" Replayed {
         /// How often that was done by now.
         replays: u32,
         /// Why.
@@ -177,30 +197,30 @@ pub enum What {
         reason: Reason,
     },
     /// It is removed with all that belongs to it.
-    Purged,
+    "purged" Purged,
     /// An operator changed a lane.
-    LaneChanged {
+    "lane_changed" LaneChanged {
         /// What it lets through now.
         state: LaneState,
         /// Grows with every decision.
         revision: u64,
     },
     /// A key was issued.
-    KeyIssued {
+    "key_issued" KeyIssued {
         /// Its public part.
         key: ApiKeyId,
         /// Who holds it.
         name: Actor,
     },
     /// A key was revoked.
-    KeyRevoked {
+    "key_revoked" KeyRevoked {
         /// Its public part.
         key: ApiKeyId,
         /// Who held it.
         name: Actor,
     },
     /// The store was restored from a copy: what readers were told after that copy was made may be undone.
-    Restored,
+    "restored" Restored,
 }
 
 /// What a transition meant for the lease.
@@ -217,61 +237,6 @@ pub enum LeaseEvent {
 }
 
 impl What {
-    /// Every name that [`What::name`] answers.
-    pub const NAMES: [&'static str; 22] = [
-        "submitted",
-        "ready",
-        "claimed",
-        "delayed",
-        "completed",
-        "attempt_failed",
-        "lease_expired",
-        "returned",
-        "lease_revoked",
-        "timed_out",
-        "expired",
-        "stop_requested",
-        "cancelled",
-        "rescheduled",
-        "priority_changed",
-        "tags_changed",
-        "replayed",
-        "purged",
-        "lane_changed",
-        "key_issued",
-        "key_revoked",
-        "restored",
-    ];
-
-    /// The stable word for it.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Submitted { .. } => "submitted",
-            Self::Ready => "ready",
-            Self::Claimed { .. } => "claimed",
-            Self::Delayed { .. } => "delayed",
-            Self::Completed { .. } => "completed",
-            Self::AttemptFailed { .. } => "attempt_failed",
-            Self::LeaseExpired { .. } => "lease_expired",
-            Self::Returned { .. } => "returned",
-            Self::LeaseRevoked { .. } => "lease_revoked",
-            Self::TimedOut { .. } => "timed_out",
-            Self::Expired { .. } => "expired",
-            Self::StopRequested { .. } => "stop_requested",
-            Self::Cancelled { .. } => "cancelled",
-            Self::Rescheduled { .. } => "rescheduled",
-            Self::PriorityChanged { .. } => "priority_changed",
-            Self::TagsChanged => "tags_changed",
-            Self::Replayed { .. } => "replayed",
-            Self::Purged => "purged",
-            Self::LaneChanged { .. } => "lane_changed",
-            Self::KeyIssued { .. } => "key_issued",
-            Self::KeyRevoked { .. } => "key_revoked",
-            Self::Restored => "restored",
-        }
-    }
-
     /// How the execution ended with this, if it did.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {

@@ -1,4 +1,4 @@
-//! What a submitter asks for: one description from the body of a request to the rule.
+//! An execution to submit: the same type is the body of a request and the input of the rule.
 
 use crate::record::is_default;
 use crate::text::or_default;
@@ -15,70 +15,71 @@ use uuid::Uuid;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewExecution {
-    /// Namespace that it belongs to; a request names it apart from its body.
+    /// Namespace; a request has it in a header.
     #[serde(skip)]
     pub namespace: Namespace,
     /// Kind of work, which selects the handler.
     pub kind: Kind,
-    /// Input of the handler: any JSON; `null` when absent.
+    /// Input of the handler, any JSON; `null` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub input: Option<Json>,
-    /// Input of the handler, when it is not JSON; not together with `input`.
+    /// Input of the handler as bytes that are not JSON; not together with `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<Blob>,
-    /// Lane that it queues in; `default` when absent.
+    /// Lane in which it queues; `default` when absent.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub lane: Lane,
-    /// Higher runs first.
+    /// Priority, from 0 to 9,000; higher runs first, 0 when absent.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "openapi", schema(maximum = 9000))]
     pub priority: u16,
-    /// Runs it after this delay.
+    /// Delay before it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
-    /// Runs it at this time; not together with `delay`.
+    /// Time at which it runs; not together with `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub run_at: Option<Millis>,
-    /// Expires it after this long, unless it has ended by then.
+    /// Time after which it expires if it has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Span>,
-    /// Expires it at this time; not together with `expires_after`.
+    /// Time at which it expires if it has not ended; not together with `expires_after`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub expires_at: Option<Millis>,
-    /// Labels by which it can be found.
+    /// Tags, which can be searched; at most 16.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<TagKey, TagValue>,
-    /// Capabilities that a worker needs to claim it.
+    /// Capabilities that a worker must have to claim it.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Class::is_empty")]
     pub requires: Class,
-    /// Its fairness key within the lane; no request can choose one yet.
+    /// Fairness key within the lane; requests cannot set it.
     #[serde(skip)]
     pub share: Share,
-    /// Makes a second submit with the same key return the first execution. The header `Idempotency-Key` says the same.
+    /// Idempotency key: a second submit with the same key returns the first execution. Same as the header
+    /// `Idempotency-Key`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Makes a second submit with the same key return the first execution until that one ends.
+    /// Unique key: until this execution ends, another submit with the same key returns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
-    /// Retries, timeout and retention; what is absent is decided by the lane.
+    /// Retries, timeouts and retention; absent fields take the defaults of the lane.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
-    /// The unique part of its id, a version 7 UUID chosen by its submitter, so that a retry of the submit finds the
-    /// first one.
+    /// Unique part of the id, a version 7 UUID. A client that sets it can retry the submit without creating a second
+    /// execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>,
         pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"))]
     pub uuid: Option<Uuid>,
-    /// Trace context of the submitter. For a single submit the header `traceparent` says the same; this counts more.
+    /// Trace context of the submitter. It overrides the header `traceparent` of a single submit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 
 impl NewExecution {
-    /// Creates an execution in the default namespace and lane that may run at once.
+    /// Creates an execution in the default namespace and lane that runs at once.
     #[must_use]
     pub fn new(kind: Kind, input: Payload) -> Self {
         let mut new = Self {
@@ -105,7 +106,7 @@ impl NewExecution {
         new
     }
 
-    /// Chooses the input of the handler.
+    /// Sets the input of the handler.
     pub fn set_input(&mut self, input: Payload) {
         (self.input, self.input_bytes) = match input {
             Payload::Json(json) => (Some(json), None),
@@ -113,12 +114,12 @@ impl NewExecution {
         };
     }
 
-    /// Chooses when it may run.
+    /// Sets the time at which it runs.
     pub fn set_when(&mut self, when: When) {
         (self.delay, self.run_at) = when.split();
     }
 
-    /// Chooses when it expires.
+    /// Sets the deadline.
     pub fn set_deadline(&mut self, deadline: Option<When>) {
         (self.expires_after, self.expires_at) = When::split_deadline(deadline);
     }
@@ -126,30 +127,30 @@ impl NewExecution {
     /// The input of the handler.
     ///
     /// # Errors
-    /// When it is given twice.
+    /// When both fields are set, or the bytes are not a valid payload.
     pub fn payload(&self) -> Result<Payload, PayloadError> {
         Payload::of_fields(self.input.as_ref(), self.input_bytes.as_ref())
     }
 
-    /// The number of bytes of its input.
+    /// Size of the input in bytes.
     #[must_use]
     pub fn input_bytes(&self) -> usize {
         let json = self.input.as_ref().map_or(0, |json| json.as_str().len());
         json + self.input_bytes.as_ref().map_or(0, |blob| blob.bytes.len())
     }
 
-    /// When it may run.
+    /// The time at which it runs.
     ///
     /// # Errors
-    /// When it is given twice.
+    /// When both fields are set.
     pub fn when(&self) -> Result<When, Rejection> {
         When::of_fields("run_at", self.delay, self.run_at).map(Option::unwrap_or_default)
     }
 
-    /// When it expires, if it does.
+    /// The deadline, if it has one.
     ///
     /// # Errors
-    /// When it is given twice.
+    /// When both fields are set.
     pub fn deadline(&self) -> Result<Option<When>, Rejection> {
         When::of_fields("expires_at", self.expires_after, self.expires_at)
     }

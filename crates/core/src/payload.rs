@@ -38,11 +38,11 @@ impl Eq for Json {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Blob {
-    /// What the bytes are.
+    /// Content type of the bytes.
     #[cfg_attr(feature = "openapi",
         schema(value_type = String, example = "image/png", min_length = 1, max_length = 100))]
     pub content_type: Arc<str>,
-    /// The bytes; in JSON in base64.
+    /// The bytes, encoded as base64 in JSON.
     #[serde(rename = "base64", with = "base64_text")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, example = "aGVsbG8=", content_encoding = "base64"))]
     pub bytes: Bytes,
@@ -63,51 +63,51 @@ mod base64_text {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
         let decode = |text: &str| match STANDARD.decode(text) {
             Ok(bytes) => Ok(Bytes::from(bytes)),
-            Err(error) => Err(format!("this is not base64: {error}")),
+            Err(error) => Err(format!("not base64: {error}")),
         };
         crate::text::decode(deserializer, "bytes in base64", decode)
     }
 }
 
-/// What goes into an execution or comes out of it, at most 512 KiB.
+/// The input or result of an execution, at most 512 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// JSON text.
     Json(Json),
-    /// Bytes of any other type.
+    /// Bytes of any other content type.
     Bytes(Blob),
 }
 
 /// The content type of JSON payloads.
 pub(crate) const JSON_TYPE: &str = "application/json";
 
-/// Why bytes cannot be a payload.
+/// Why a value is not a valid payload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
     /// Too many bytes.
-    #[error("a payload has at most {max} bytes, this one has {found}")]
+    #[error("the payload has {found} bytes; the maximum is {max}")]
     TooLarge {
-        /// The limit.
+        /// Maximum size in bytes.
         max: usize,
-        /// What was given.
+        /// Size of the payload.
         found: usize,
     },
     /// Nested deeper than the limit.
-    #[error("JSON may be nested {max} deep, this is deeper")]
+    #[error("the JSON is nested deeper than {max} levels")]
     TooDeep {
-        /// The limit.
+        /// Maximum number of levels.
         max: usize,
     },
     /// Given both as JSON and as bytes.
-    #[error("a payload is given as JSON or as bytes, not as both")]
+    #[error("the payload is given both as JSON and as bytes")]
     Twice,
-    /// Not JSON.
-    #[error("this is not JSON: {0}")]
+    /// Not JSON, or not JSON of the expected type.
+    #[error("not valid JSON: {0}")]
     NotJson(String),
     /// The content type is empty, too long or not printable ASCII.
-    #[error("a content type has 1 to {max} printable ASCII characters")]
+    #[error("a content type must have 1 to {max} printable ASCII characters")]
     ContentType {
-        /// The limit.
+        /// Maximum number of characters.
         max: usize,
     },
 }
@@ -129,11 +129,11 @@ impl PayloadError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::TooLarge { .. } => "keep large data elsewhere and pass its address",
+            Self::TooLarge { .. } => "store large data elsewhere and pass a reference to it",
             Self::TooDeep { .. } => "flatten the value",
             Self::Twice => "leave one of them out",
-            Self::NotJson(_) => "check the JSON; text needs quotes around it",
-            Self::ContentType { .. } => "write for instance image/png",
+            Self::NotJson(_) => "correct the JSON; strings need double quotes",
+            Self::ContentType { .. } => "use, for example, image/png",
         }
     }
 }
@@ -148,7 +148,7 @@ impl Payload {
     /// Checks JSON text: size, depth, syntax.
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// When the text is too large, too deep or not JSON.
     pub fn json(text: impl Into<String>) -> Result<Self, PayloadError> {
         let text = text.into();
         check_size(text.len())?;
@@ -166,10 +166,10 @@ impl Payload {
         Ok(Self::Json(Json(raw)))
     }
 
-    /// Takes bytes of any type. JSON bytes are checked and become [`Payload::Json`].
+    /// Creates a payload from bytes. JSON bytes are checked and become [`Payload::Json`].
     ///
     /// # Errors
-    /// Says what is wrong with the bytes or their type.
+    /// When the bytes are too large, the content type is invalid, or JSON bytes are not JSON.
     pub fn bytes(content_type: &str, bytes: impl Into<Bytes>) -> Result<Self, PayloadError> {
         let bytes = bytes.into();
         check_size(bytes.len())?;
@@ -185,10 +185,10 @@ impl Payload {
         Ok(Self::Bytes(Blob { content_type: content_type.into(), bytes }))
     }
 
-    /// A payload from the two fields in which requests hold it; JSON `null` when there is neither.
+    /// Creates a payload from the two fields that a request has for it; JSON `null` when both are absent.
     ///
     /// # Errors
-    /// When there are both, or bytes that break a limit.
+    /// When both are set, or the bytes are not a valid payload.
     pub fn of_fields(json: Option<&Json>, blob: Option<&Blob>) -> Result<Self, PayloadError> {
         match (json, blob) {
             (None, None) => Ok(Self::null()),
@@ -198,7 +198,7 @@ impl Payload {
         }
     }
 
-    /// The two fields in which answers hold it.
+    /// Splits it into the two fields that a response has for it.
     #[must_use]
     pub fn into_fields(self) -> (Option<Json>, Option<Blob>) {
         match self {
@@ -218,7 +218,7 @@ impl Payload {
         }
     }
 
-    /// Says what the bytes are.
+    /// The content type.
     #[must_use]
     pub fn content_type(&self) -> &str {
         match self {
@@ -245,7 +245,7 @@ impl Payload {
             Self::Json(json) => {
                 serde_json::from_str(json.as_str()).map_err(|error| PayloadError::NotJson(error.to_string()))
             }
-            Self::Bytes(blob) => Err(PayloadError::NotJson(format!("its type is {}", blob.content_type))),
+            Self::Bytes(blob) => Err(PayloadError::NotJson(format!("its content type is {}", blob.content_type))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a command was refused: a stable code, what was found, and what the caller can do.
+//! Why a command was refused: a stable code, a message and a hint.
 
 use crate::record::PublicState;
 use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span};
@@ -6,144 +6,145 @@ use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span}
 /// A refusal. It is part of the API: the code never changes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// An argument breaks a rule of its own.
+    /// An argument is not allowed.
     #[error("{field}: {why}")]
     InvalidArgument {
-        /// Which argument.
+        /// Name of the argument.
         field: &'static str,
-        /// What is wrong with it.
+        /// The rule that it violates.
         why: String,
     },
-    /// An input or a result breaks a limit.
+    /// An input or a result is not a valid payload.
     #[error("{field}: {error}")]
     Payload {
-        /// Which argument.
+        /// Name of the argument.
         field: &'static str,
-        /// What is wrong with it.
+        /// The rule that it violates.
         error: PayloadError,
     },
-    /// A requested time is further in the past than the grace allows.
+    /// A requested time is more than a minute in the past, or a deadline is not in the future.
     #[error("{field} is {ago} in the past")]
     TimeInPast {
-        /// Which argument.
+        /// Name of the argument.
         field: &'static str,
-        /// How far.
+        /// Distance from now.
         ago: Span,
     },
-    /// No such execution, or it belongs to another namespace.
-    #[error("there is no execution {0}")]
+    /// The execution does not exist, or belongs to another namespace.
+    #[error("execution {0} does not exist")]
     ExecutionNotFound(ExecutionId),
-    /// The id is taken by an execution that another call submitted.
-    #[error("execution {0} exists already and was submitted by another call")]
+    /// Another call has submitted an execution with this id.
+    #[error("execution {0} already exists; another call submitted it")]
     ExecutionExists(ExecutionId),
-    /// The key stands for an execution with other arguments.
-    #[error("the idempotency key stands for {existing}, which was submitted with other arguments")]
+    /// The idempotency key belongs to an execution with other arguments.
+    #[error("the idempotency key belongs to execution {existing}, which was submitted with other arguments")]
     IdempotencyMismatch {
-        /// The execution it stands for.
+        /// Execution that was submitted with the key.
         existing: ExecutionId,
     },
     /// The execution is not waiting for a worker.
-    #[error("execution {execution} is {state}, not ready to be claimed", state = state.as_str())]
+    #[error("execution {execution} is {state}, so it cannot be claimed", state = state.as_str())]
     NotReady {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// What it is instead.
+        /// Its current state.
         state: PublicState,
     },
     /// The worker lacks capabilities that the execution requires.
-    #[error("the worker lacks {}", list(missing))]
+    #[error("the worker lacks the capabilities {}", list(missing))]
     CapabilityMismatch {
-        /// What it lacks.
+        /// The missing capabilities.
         missing: Vec<Capability>,
     },
-    /// The lane lets nobody claim.
+    /// The lane is paused, so workers cannot claim from it.
     #[error("lane {0} is paused")]
     LanePaused(Lane),
-    /// The lane takes no submissions.
-    #[error("lane {0} is draining and takes no submissions")]
+    /// The lane is draining, so it accepts no submits.
+    #[error("lane {0} is draining and accepts no submits")]
     LaneDraining(Lane),
-    /// The execution is not running, so nobody can act as its worker.
+    /// The execution is not running, so no worker holds a lease on it.
     #[error("execution {execution} is {state}, not active", state = state.as_str())]
     NotActive {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// What it is instead.
+        /// Its current state.
         state: PublicState,
     },
-    /// The execution has ended, so nothing more can be done to it.
+    /// The execution has ended, so it cannot be cancelled and its priority cannot be changed.
     #[error("execution {execution} has ended: it is {state}", state = state.as_str())]
     Finished {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// How it ended.
+        /// State in which it ended.
         state: PublicState,
     },
-    /// The execution has not ended, so it can neither be replayed nor purged.
+    /// The execution has not ended, so it cannot be replayed or purged.
     #[error("execution {execution} has not ended: it is {state}", state = state.as_str())]
     NotFinished {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// What it is.
+        /// Its current state.
         state: PublicState,
     },
-    /// The execution does not wait, so its time cannot be chosen.
-    #[error("execution {execution} is {state}, not waiting", state = state.as_str())]
+    /// The execution is not waiting or delayed, so it cannot be rescheduled.
+    #[error("execution {execution} is {state}, not waiting or delayed", state = state.as_str())]
     NotWaiting {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// What it is instead.
+        /// Its current state.
         state: PublicState,
     },
-    /// The execution is being removed. What it remembered of earlier calls may be gone, so this denies none of them.
+    /// The execution is being removed. Its memory of earlier calls may be gone, so an earlier try of this call may have
+    /// taken effect.
     #[error("execution {0} has been purged")]
     Purged(ExecutionId),
-    /// It was replayed as often as its policy allows.
-    #[error("execution {execution} was replayed {replays} times, which is all that its policy allows")]
+    /// The execution was replayed as often as its policy allows.
+    #[error("execution {execution} was replayed {replays} times, the maximum of its policy")]
     ReplaysExhausted {
-        /// Which.
+        /// The execution.
         execution: ExecutionId,
-        /// How often.
+        /// Number of replays.
         replays: u32,
     },
-    /// The unique key stands for another execution that has not ended.
-    #[error("the unique key stands for {existing}, which has not ended")]
+    /// Another execution that has not ended has the unique key.
+    #[error("the unique key belongs to execution {existing}, which has not ended")]
     UniqueKeyTaken {
-        /// Which.
+        /// Execution that has the key.
         existing: ExecutionId,
     },
-    /// The attempt has run for as long as its policy allows.
-    #[error("the attempt had its time until {timed_out_at}")]
+    /// The attempt exceeded the timeout of its policy.
+    #[error("the attempt timed out at {timed_out_at}")]
     AttemptTimedOut {
-        /// When its time was over.
+        /// Time at which it timed out.
         timed_out_at: Millis,
     },
     /// The execution's deadline has passed.
     #[error("the deadline passed at {deadline}")]
     DeadlinePassed {
-        /// When.
+        /// The deadline.
         deadline: Millis,
     },
-    /// The caller's lease ran out.
-    #[error("the lease ran out at {expired_at}")]
+    /// The caller's lease expired.
+    #[error("the lease expired at {expired_at}")]
     LeaseExpired {
-        /// When.
+        /// Time at which it expired.
         expired_at: Millis,
     },
-    /// Another lease has been given out since.
-    #[error("another lease holds this execution: epoch {current}, not {given}")]
+    /// The execution has a newer lease.
+    #[error("the execution has another lease: its epoch is {current}, not {given}")]
     StaleLease {
-        /// The epoch in force.
+        /// Epoch of the current lease.
         current: u64,
-        /// The caller's.
+        /// Epoch of the caller's lease.
         given: u64,
     },
-    /// No such key.
-    #[error("there is no key {0}")]
+    /// The API key does not exist.
+    #[error("API key {0} does not exist")]
     KeyNotFound(ApiKeyId),
-    /// The stored record is of a newer version or damaged.
+    /// A stored record was written by a newer version, or is damaged.
     #[error("record {key} was written by a newer version or is damaged")]
     RecordUnreadable {
-        /// Which.
+        /// Key of the record.
         key: String,
     },
 }
@@ -151,11 +152,11 @@ pub enum Rejection {
 /// What a caller should do about a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handling {
-    /// Correct the call; repeating it cannot help.
+    /// Correct the call; a retry cannot succeed.
     Correct,
-    /// Stop working on this execution: somebody else has it or it is over.
+    /// Abandon the attempt: another worker has the execution, or it has ended.
     Abandon,
-    /// Ask again later or ask for other work.
+    /// Try later, or claim other work.
     TryOther,
 }
 
@@ -201,27 +202,27 @@ impl Rejection {
         match self {
             Self::InvalidArgument { .. } => "correct the argument",
             Self::Payload { error, .. } => error.hint(),
-            Self::TimeInPast { .. } => "leave the time out to run at once",
-            Self::ExecutionNotFound(_) => "check the id and the namespace; finished work may have been purged",
+            Self::TimeInPast { .. } => "leave the time out to run the execution at once",
+            Self::ExecutionNotFound(_) => "check the id and the namespace; an ended execution may have been purged",
             Self::ExecutionExists(_) => "let the engine choose the id",
             Self::IdempotencyMismatch { .. } => "use another key, or the arguments of the first submit",
             Self::NotReady { .. } => "claim other work",
             Self::CapabilityMismatch { .. } => "start a worker with these capabilities",
-            Self::LanePaused(_) => "open the lane again",
-            Self::LaneDraining(_) => "submit to another lane or open this one again",
+            Self::LanePaused(_) => "wait until the lane is open, or open it",
+            Self::LaneDraining(_) => "submit to another lane, or open this one",
             Self::Finished { .. } => "replay it to run it again",
-            Self::NotFinished { .. } => "wait for its end or cancel it first",
-            Self::NotWaiting { .. } => "choose the time of waiting or delayed work",
-            Self::Purged(_) => "submit the work again if it is still wanted",
-            Self::ReplaysExhausted { .. } => "submit the work again, or allow more replays in its policy",
-            Self::UniqueKeyTaken { .. } => "wait for its end or cancel it first",
+            Self::NotFinished { .. } => "wait until it ends, or cancel it first",
+            Self::NotWaiting { .. } => "reschedule only waiting or delayed executions",
+            Self::Purged(_) => "submit it again if it is still needed",
+            Self::ReplaysExhausted { .. } => "submit it again, with a higher max_replays in its policy",
+            Self::UniqueKeyTaken { .. } => "wait until the other execution ends, or cancel it first",
             Self::NotActive { .. }
             | Self::LeaseExpired { .. }
             | Self::StaleLease { .. }
             | Self::AttemptTimedOut { .. }
-            | Self::DeadlinePassed { .. } => "abandon this attempt; its effects must not be reported",
-            Self::KeyNotFound(_) => "list the keys and copy the whole id",
-            Self::RecordUnreadable { .. } => "update this program, or run a check of the store",
+            | Self::DeadlinePassed { .. } => "abandon this attempt; do not report its result",
+            Self::KeyNotFound(_) => "list the API keys and copy the whole id",
+            Self::RecordUnreadable { .. } => "update this program, or check the store with `onward doctor`",
         }
     }
 

@@ -151,7 +151,7 @@ macro_rules! verbs {
 
         /// The rows of every verb in the (state × command) table.
         #[cfg(test)]
-        pub(crate) const ROWS: &[(&str, &[table::Row])] = &[$((stringify!($module), $module::ROWS),)+];
+        pub(crate) const ROWS: &[(&str, &[table::Row])] = &[$((stringify!($module), $module::rows::ROWS),)+];
     };
 }
 

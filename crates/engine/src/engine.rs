@@ -9,11 +9,11 @@ use crate::shared::{PartitionHandle, Shared};
 use crate::timers::{due, housekeeping};
 use crate::work::placement::Placement;
 use crate::work::{claims, remote};
-use crate::{Error, ListCursor, Listing, MetricsSnapshot, Options, Wants, shared};
+use crate::{Error, MetricsSnapshot, Options, Wants, shared};
 use onward_core::record::Execution;
 use onward_core::{
-    Addressed, Claimed, CommandId, ExecutionId, Millis, Namespace, NewExecution, PartitionId, Payload, PayloadSlot,
-    Rejection, Span, Submit, Submitted, limits,
+    Addressed, Claimed, CommandId, ExecutionId, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Rejection,
+    Span, Submit, Submitted, limits,
 };
 use onward_store::{Home, Store};
 use std::sync::Arc;
@@ -135,14 +135,6 @@ impl Engine {
     /// A failure of the store.
     pub async fn payload(&self, execution: &Execution, slot: PayloadSlot) -> Result<Option<Payload>, Error> {
         query::payload(&self.shared, execution, slot).await
-    }
-
-    /// Lists the executions of a namespace, newest first.
-    ///
-    /// # Errors
-    /// A failure of the store.
-    pub async fn list(&self, namespace: &Namespace, after: Option<ListCursor>, limit: usize) -> Result<Listing, Error> {
-        query::list(&self.shared, namespace, after, limit).await
     }
 
     /// Counters of what the engine has done since it started.

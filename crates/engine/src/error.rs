@@ -18,13 +18,13 @@ pub enum Error {
         message: String,
     },
     /// The queue of the call's partition is full.
-    #[error("too much work is waiting; try again in {retry_after}")]
+    #[error("too many calls are waiting; retry in {retry_after}")]
     Overloaded {
         /// Pause before the next try.
         retry_after: Span,
     },
     /// Other commits kept changing the same records until the call's deadline.
-    #[error("others kept changing the same records until the deadline")]
+    #[error("other calls kept changing the same records until the deadline")]
     Contended,
     /// The engine is stopping.
     #[error("the engine is shutting down")]
@@ -54,9 +54,9 @@ impl Error {
         match self {
             Self::Refused(rejection) => rejection.hint(),
             Self::Store { kind, .. } => store_hint(*kind),
-            Self::Overloaded { .. } => "slow down and repeat the call",
-            Self::Contended => "repeat the call with the same ids",
-            Self::ShuttingDown => "connect to another process",
+            Self::Overloaded { .. } => "slow down, then retry the call",
+            Self::Contended => "retry the call with the same ids",
+            Self::ShuttingDown => "retry later, or with another process",
             Self::Internal(_) => "report this with the program's log",
         }
     }
@@ -74,14 +74,14 @@ impl Error {
 
 fn store_hint(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Unavailable => "the store is away or busy; repeat the call",
-        ErrorKind::Full => "make room; writing goes on by itself",
+        ErrorKind::Unavailable => "the store is unreachable or busy; retry the call",
+        ErrorKind::Full => "free some space; writes then succeed again",
         ErrorKind::ReadOnly => "make the file and its directory writable",
         ErrorKind::Corrupt => "restore a backup",
         ErrorKind::Newer => "update this program",
         ErrorKind::Older => "start with a new store",
-        ErrorKind::Foreign => "choose another file",
-        ErrorKind::Unsuitable => "choose a file in an existing directory on a local disk",
+        ErrorKind::Foreign => "use another file, schema or prefix",
+        ErrorKind::Unsuitable => "use a file in an existing directory on a local disk",
         ErrorKind::Invalid => "report this with the program's log",
         ErrorKind::Closed => "restart the program",
     }

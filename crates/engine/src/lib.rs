@@ -23,9 +23,7 @@ mod timers;
 mod work;
 
 pub use api::find::{Counts, FindFilter, FindPage};
-pub use api::keys::NewKey;
 pub use api::lanes::LaneListing;
-pub use api::query::{ListCursor, Listing};
 pub use api::submission::chosen_id;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;

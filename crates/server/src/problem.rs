@@ -1,4 +1,4 @@
-//! Refusals and failures as answers.
+//! Errors as HTTP responses.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,35 +7,35 @@ use onward::wire::Problem;
 use onward_core::Span;
 use std::borrow::Cow;
 
-/// When a caller for whom there was no room may come again.
+/// Pause before the next try of a call that was refused because the server is overloaded.
 const RETRY_AFTER: Span = Span::seconds(1);
 
-/// What the server itself refuses; the rest is the engine's to say.
+/// Errors of the server itself; all others come from the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// No key that is good.
+    /// No valid API key.
     Unauthorized,
-    /// A key that does not allow this.
+    /// The role of the API key does not allow this call.
     Forbidden,
-    /// A call that was meant for another host.
+    /// The call addresses another host.
     Host,
-    /// A namespace that the key does not reach.
+    /// The API key has no access to the namespace.
     NoNamespace,
-    /// Nothing at this path.
+    /// The path does not exist.
     NoRoute,
-    /// Something that cannot be done here.
+    /// The path does not support the method.
     NoMethod,
-    /// A body that is not what is expected.
+    /// The body is not JSON, or does not match the schema.
     Body,
-    /// A query that is not what is expected.
+    /// A query parameter or a header is invalid.
     Query,
-    /// A body that is not declared as JSON.
+    /// The content type of the body is not JSON.
     MediaType,
-    /// A body that is larger than allowed.
+    /// The body is larger than the limit.
     TooLarge,
-    /// A body that took too long.
+    /// The body took too long to arrive.
     TooSlow,
-    /// A call that took longer than its caller waits.
+    /// The call did not finish within the caller's timeout.
     Deadline,
 }
 
@@ -75,22 +75,22 @@ impl Fault {
     /// What the caller can do.
     fn hint(self) -> &'static str {
         match self {
-            Self::Unauthorized => "send `Authorization: Bearer` and a key that is good",
-            Self::Forbidden => "use a key with a role that the route names, or have one issued",
-            Self::Host => "call it as localhost, or have it require keys",
-            Self::NoNamespace => "check the name, or have a key issued that reaches it",
-            Self::NoRoute | Self::NoMethod => "see /docs for what there is",
-            Self::Body => "correct the body; /docs shows its shape",
-            Self::Query => "correct the query; /docs shows what it may say",
+            Self::Unauthorized => "send `Authorization: Bearer` with a valid API key",
+            Self::Forbidden => "use an API key with one of the roles that the route requires",
+            Self::Host => "call the server as localhost, or make it require API keys",
+            Self::NoNamespace => "check the name, or use an API key with access to it",
+            Self::NoRoute | Self::NoMethod => "see /docs for all routes",
+            Self::Body => "correct the body; /v1/openapi.json has its schema",
+            Self::Query => "correct the parameter; /v1/openapi.json describes it",
             Self::MediaType => "send JSON with `Content-Type: application/json`",
             Self::TooLarge => "send less at once",
-            Self::TooSlow => "send it faster, or less at once",
-            Self::Deadline => "allow it more time; it may have been carried out",
+            Self::TooSlow => "send it faster, or send less at once",
+            Self::Deadline => "allow more time; the call may have taken effect",
         }
     }
 }
 
-/// A call that was refused or could not be carried out.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal(pub(crate) Box<Problem>);
 
@@ -111,19 +111,19 @@ impl Refusal {
     }
 
     pub(crate) fn no_route() -> Self {
-        Self::new(Fault::NoRoute, "there is nothing here")
+        Self::new(Fault::NoRoute, "this path does not exist")
     }
 
     pub(crate) fn no_method() -> Self {
-        Self::new(Fault::NoMethod, "this cannot be done here")
+        Self::new(Fault::NoMethod, "this path does not support the method")
     }
 
-    /// Too much is going on at once.
+    /// The server has no memory left for the request.
     pub(crate) fn overloaded() -> Self {
         onward_engine::Error::Overloaded { retry_after: RETRY_AFTER }.into()
     }
 
-    /// Something inside is broken.
+    /// A bug in the server.
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
         onward_engine::Error::Internal(detail.into()).into()
     }
@@ -140,7 +140,7 @@ impl IntoResponse for Refusal {
         let problem = *self.0;
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if status.is_server_error() {
-            tracing::warn!(code = problem.code, detail = problem.detail, "a call could not be carried out");
+            tracing::warn!(code = problem.code, detail = problem.detail, "a call failed");
         }
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (status, body).into_response();

@@ -4,52 +4,40 @@
 //! mistaken call through.
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::forward_to_deserialize_any;
 use std::fmt;
 
 /// What reads, or is read, strictly.
 pub(crate) struct Strict<T>(pub(crate) T);
 
-/// Forwards the methods of a deserializer, each with the visitor made strict.
-macro_rules! forward {
-    ($($method:ident($($name:ident: $type:ty),*);)+) => {$(
-        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method($($name,)* Strict(visitor))
-        }
-    )+};
-}
-
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     type Error = D::Error;
 
-    forward! {
-        deserialize_any();
-        deserialize_bool();
-        deserialize_i8();
-        deserialize_i16();
-        deserialize_i32();
-        deserialize_i64();
-        deserialize_u8();
-        deserialize_u16();
-        deserialize_u32();
-        deserialize_u64();
-        deserialize_f32();
-        deserialize_f64();
-        deserialize_char();
-        deserialize_str();
-        deserialize_string();
-        deserialize_bytes();
-        deserialize_byte_buf();
-        deserialize_option();
-        deserialize_unit();
-        deserialize_unit_struct(name: &'static str);
-        deserialize_newtype_struct(name: &'static str);
-        deserialize_seq();
-        deserialize_tuple(len: usize);
-        deserialize_tuple_struct(name: &'static str, len: usize);
-        deserialize_map();
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
-        deserialize_identifier();
-        deserialize_ignored_any();
+    // JSON shows what each value is.
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map identifier ignored_any
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Strict(visitor))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_option(Strict(visitor))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_newtype_struct(name, Strict(visitor))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_enum(name, variants, Strict(visitor))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -59,10 +47,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         self.0.deserialize_map(Strict(visitor))
-    }
-
-    fn is_human_readable(&self) -> bool {
-        self.0.is_human_readable()
     }
 }
 
@@ -90,9 +74,6 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
         visit_str(&str);
         visit_borrowed_str(&'de str);
         visit_string(String);
-        visit_bytes(&[u8]);
-        visit_borrowed_bytes(&'de [u8]);
-        visit_byte_buf(Vec<u8>);
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
@@ -138,10 +119,6 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Strict<A> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.0.next_element_seed(Strict(seed))
     }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
-    }
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
@@ -153,10 +130,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         self.0.next_value_seed(Strict(seed))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
     }
 }
 

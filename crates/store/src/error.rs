@@ -1,11 +1,11 @@
-//! Why a store could not do what it was asked: a kind to match, whether it may pass, and a sentence with a hint.
+//! The error type of store calls: its kind, a message, and whether anything was written.
 
 use std::error::Error as StdError;
 
 /// The result of a store call.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure of the store, as opposed to an answer such as a conflict.
+/// A failure of the store. A conflict is not an error but a result of the call.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -16,33 +16,33 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What went wrong, as far as a caller can act on it.
+/// Kind of failure, as far as a caller can act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorKind {
-    /// The store cannot be reached or is busy; it may come back by itself.
+    /// The store is unreachable or busy; it may recover by itself.
     Unavailable,
-    /// No room is left; writes are refused until there is some.
+    /// The store has no free space; writes fail until there is some.
     Full,
-    /// The store may only be read.
+    /// The store is read-only.
     ReadOnly,
-    /// What is stored cannot be what was written.
+    /// The stored data is damaged.
     Corrupt,
     /// A newer version of the program wrote this store.
     Newer,
-    /// An earlier version of the program wrote this store, which this one does not read.
+    /// An earlier version of the program wrote this store, in a layout that this version does not read.
     Older,
-    /// The place belongs to another program.
+    /// The file, schema or prefix belongs to another program.
     Foreign,
-    /// The place cannot give the promised durability or locking.
+    /// The location cannot provide the required durability or locking.
     Unsuitable,
-    /// The call itself breaks the contract: a bug of the caller.
+    /// The call violates the store's contract: a bug in the caller.
     Invalid,
-    /// The store was closed, by request or because a sync failed.
+    /// The store was closed: by request, or because a sync to disk failed.
     Closed,
 }
 
 impl ErrorKind {
-    /// The stable code that callers see.
+    /// Stable, machine-readable code.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -75,26 +75,26 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// An error after which it is unknown whether a commit was written.
+    /// Creates an error after which it is unknown whether a commit was written.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), unwritten: false, source: None }
     }
 
-    /// Says that nothing of the call was written and nothing of it will be.
+    /// Marks that nothing of the call was or will be written.
     #[must_use]
     pub fn unwritten(mut self) -> Self {
         self.unwritten = true;
         self
     }
 
-    /// The same failure for another caller whose batches went out in the same call.
+    /// The same error for another caller whose batches were sent in the same call.
     #[cfg(any(feature = "postgres", feature = "valkey"))]
     pub(crate) fn again(&self) -> Self {
         let same = Self::new(self.kind, self.to_string());
         if self.is_unwritten() { same.unwritten() } else { same }
     }
 
-    /// Takes back that nothing was written: an earlier part of the call was.
+    /// Clears the mark of [`Self::unwritten`]: an earlier part of the call was written.
     #[must_use]
     pub(crate) fn written(mut self) -> Self {
         self.unwritten = false;
@@ -108,19 +108,19 @@ impl Error {
         self
     }
 
-    /// What went wrong.
+    /// Kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Whether the same call may succeed later without anybody's doing.
+    /// Whether the same call may succeed later, unchanged.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Full)
     }
 
-    /// Whether nothing of a failed commit was written and nothing of it will be.
+    /// Whether nothing of a failed commit was or will be written.
     #[must_use]
     pub fn is_unwritten(&self) -> bool {
         self.unwritten

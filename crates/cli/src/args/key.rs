@@ -42,6 +42,6 @@ pub(crate) struct KeyRevokeArgs {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    let known = Role::ALL.map(Role::as_str).join(", ");
+    let known = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", ");
     Role::named(text).ok_or_else(|| format!("it is one of {known}"))
 }

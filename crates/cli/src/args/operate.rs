@@ -1,7 +1,30 @@
 //! What can be typed to decide about executions.
 
 use super::{FilterArgs, Target};
-use clap::Args;
+use crate::examples::{CANCEL_EXAMPLES, RESCHEDULE_EXAMPLES, TAG_EXAMPLES};
+use clap::{Args, Subcommand};
+
+/// What an operator can do with one execution.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OperateCommand {
+    /// Cancel an execution, at once or after a grace period.
+    #[command(after_help = CANCEL_EXAMPLES)]
+    Cancel(CancelArgs),
+    /// Run a finished execution again.
+    Replay(ReasonArgs),
+    /// Reschedule a waiting execution; without a time, run it now.
+    #[command(after_help = RESCHEDULE_EXAMPLES)]
+    Reschedule(RescheduleArgs),
+    /// Change the priority of an execution.
+    Priority(PriorityArgs),
+    /// Add and remove tags of an execution.
+    #[command(after_help = TAG_EXAMPLES)]
+    Tag(TagArgs),
+    /// Revoke a worker's lease; the execution becomes ready again at once.
+    Revoke(ReasonArgs),
+    /// Delete a finished execution and everything that belongs to it.
+    Purge(Target),
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CancelArgs {

@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::call::EventsPage;
-use crate::wire::{CountOf, CountsAnswer, EventPage, LaneInfo, Leased, ReportAnswer, SubmitAnswer, Work};
+use crate::wire::{CountOf, CountsAnswer, EventPage, LaneInfo, SubmitAnswer, Work};
 use onward_core::record::LaneSettings;
-use onward_core::{Claimed, Fence, Payload, Renewed, Reported, Submitted};
+use onward_core::{Claimed, Fence, Payload, Submitted};
 use onward_engine::{Counts, LaneListing, Told};
 use onward_store::Count;
 
@@ -30,14 +30,6 @@ pub(super) fn claimed(work: Work) -> Result<Claimed> {
         created_at: work.created_at,
         trace: work.trace,
     })
-}
-
-pub(super) fn renewed(leased: Leased) -> Renewed {
-    Renewed { expires_at: leased.expires_at, stop: leased.stop }
-}
-
-pub(super) fn reported(answer: ReportAnswer) -> Reported {
-    Reported { again_at: answer.again_at, ended: answer.ended }
 }
 
 pub(super) fn counts(answer: CountsAnswer) -> Counts {

@@ -5,7 +5,7 @@ use super::gather::{Gather, Shareable};
 use super::undelivered::UndeliveredWork;
 use super::{decode, encode};
 use crate::call::Reports;
-use crate::wire::{ClaimRequest, ReportBatch, ReportBatchAnswer, ReportItem};
+use crate::wire::{ClaimRequest, ItemAnswer, ReportBatch, ReportBatchAnswer, ReportItem};
 use crate::{Error, Result};
 use onward_core::{End, Namespace, Report, Reported, Span};
 use onward_engine::Wants;
@@ -89,7 +89,7 @@ pub(super) async fn send(
         answer = post(exchange, namespace, &batch).await;
     }
     let ReportBatchAnswer { results, executions, claim_problem } = answer?;
-    let reported = results.into_iter().map(|answer| answer.into_result().map(decode::reported));
+    let reported = results.into_iter().map(ItemAnswer::into_result);
     let claimed = match claim_problem {
         Some(problem) => Err(Error::Server(Box::new(problem))),
         None => executions.into_iter().map(decode::claimed).collect(),

@@ -10,15 +10,15 @@ use super::{decode, encode};
 use crate::call::{Answer, Ask, Call, Ending, Reports};
 use crate::calls::Calls;
 use crate::wire::{
-    ActBody, Acted, AttemptList, EventPage, FoundPage, HistoryPage, IssuedKey, KeyInfo, KeyList, LaneInfo, LaneList,
-    LanePatch, LeaseToken, Leased, ProgressRequest, RenewAnswer, RenewRequest,
+    ActBody, Acted, AttemptList, EventPage, FoundPage, HistoryPage, IssuedKey, ItemAnswer, KeyInfo, KeyList, LaneInfo,
+    LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use onward_core::{
     Act, ActOutcome, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, Payload, Rejection, Report, Span, Submitted, limits,
+    Namespace, NewExecution, Payload, Rejection, Renewed, Report, Span, Submitted, limits,
 };
 use onward_engine::{LaneListing, Wants, chosen_id};
 use serde::de::DeserializeOwned;
@@ -70,8 +70,7 @@ impl Remote {
             Ask::Report { reports, claim } => self.report(namespace, reports, claim).await?.into(),
             Ask::Progress { lease, percent, message } => {
                 let body = ProgressRequest { lease: LeaseToken(lease), percent, message };
-                let leased: Leased = self.exchange.ask(Request::post(of, "/v1/work/progress", &body)?).await?;
-                decode::renewed(leased).into()
+                self.exchange.ask::<Renewed>(Request::post(of, "/v1/work/progress", &body)?).await?.into()
             }
             Ask::Get(id) => self.look(of, id).await?.map(Box::new).into(),
             Ask::Ending { id, wait } => self.ending(of, id, wait).await?.into(),
@@ -160,10 +159,10 @@ impl Remote {
         Ok(answers)
     }
 
-    async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<onward_core::Renewed>>> {
+    async fn renew(&self, of: &Namespace, leases: Vec<Fence>, ttl: Span) -> Result<Vec<Result<Renewed>>> {
         let body = RenewRequest { leases: leases.into_iter().map(LeaseToken).collect(), lease: Some(ttl) };
         let answer: RenewAnswer = self.exchange.ask(Request::post(of, "/v1/work/renew", &body)?).await?;
-        Ok(answer.results.into_iter().map(|answer| answer.into_result().map(decode::renewed)).collect())
+        Ok(answer.results.into_iter().map(ItemAnswer::into_result).collect())
     }
 
     /// Each goes its own way, beside those of others; the first one takes the claim along.

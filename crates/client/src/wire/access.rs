@@ -2,9 +2,7 @@
 
 use crate::keys::{Secret, hash};
 use onward_core::record::{ApiKey, Role};
-use onward_core::{Actor, ApiKeyId, Millis, Namespace, Span, When};
-use onward_engine::NewKey;
-use onward_engine::clock::Chance;
+use onward_core::{Actor, ApiKeyId, CommandId, IssueKey, Millis, Namespace, Span, When};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -77,14 +75,12 @@ impl std::fmt::Debug for IssuedKey {
 }
 
 impl NewKeyRequest {
-    /// What the engine is told, and the secret that only the key's holder shall know.
+    /// The command that issues the key, under a secret that only the key's holder shall know.
     #[must_use]
-    pub fn draw(self, chance: &Chance) -> (Secret, NewKey) {
-        let secret = Secret::draw(chance);
+    pub fn issue(self, id: ApiKeyId, command: CommandId, secret: &Secret, by: Option<Actor>) -> IssueKey {
         let Self { name, roles, namespaces, expires_after } = self;
         let expires = expires_after.map(When::After);
-        let new = NewKey { name, hash: hash(&secret), roles, namespaces, expires };
-        (secret, new)
+        IssueKey { command, id, name, hash: hash(secret), roles, namespaces, expires, by }
     }
 }
 

@@ -32,9 +32,9 @@ pub(crate) use steer::ActBody;
 pub use steer::{Acted, AttemptList, HistoryPage};
 pub use submit::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
 pub use work::{
-    ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, Leased, ProgressBatch,
-    ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer, ReportItem,
-    ReturnRequest, Work, WorkerCancelRequest,
+    ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, ProgressBatch,
+    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest, Work,
+    WorkerCancelRequest,
 };
 
 /// The refusal of an argument.

@@ -2,7 +2,7 @@
 
 use super::{ItemAnswer, Problem, invalid};
 use crate::Result;
-use onward_core::record::{AttemptKind, StopRequest};
+use onward_core::record::AttemptKind;
 use onward_core::{
     Blob, Category, Claimed, Class, CommandId, End, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane, Millis,
     Namespace, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey, TagValue, TraceContext, When,
@@ -179,18 +179,7 @@ pub struct RenewRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RenewAnswer {
     /// One for each lease.
-    pub results: Vec<ItemAnswer<Leased>>,
-}
-
-/// What a worker learns about its lease.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Leased {
-    /// When the lease ends.
-    pub expires_at: Millis,
-    /// Somebody wants the attempt to stop by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<StopRequest>,
+    pub results: Vec<ItemAnswer<Renewed>>,
 }
 
 /// Ends an execution well.
@@ -359,24 +348,13 @@ pub enum EndKind {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReportBatchAnswer {
     /// One for each report.
-    pub results: Vec<ItemAnswer<ReportAnswer>>,
+    pub results: Vec<ItemAnswer<Reported>>,
     /// Work that was asked for in the same breath.
     #[serde(default)]
     pub executions: Vec<Work>,
     /// Why no work could be claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_problem: Option<Problem>,
-}
-
-/// What came of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ReportAnswer {
-    /// When the execution is tried again or goes on; absent when it has ended or is ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again_at: Option<Millis>,
-    /// Whether the execution has ended with this.
-    pub ended: bool,
 }
 
 impl ClaimRequest {
@@ -422,18 +400,6 @@ impl From<Claimed> for Work {
             created_at: claimed.created_at,
             trace: claimed.trace,
         }
-    }
-}
-
-impl From<Renewed> for Leased {
-    fn from(renewed: Renewed) -> Self {
-        Self { expires_at: renewed.expires_at, stop: renewed.stop }
-    }
-}
-
-impl From<Reported> for ReportAnswer {
-    fn from(reported: Reported) -> Self {
-        Self { again_at: reported.again_at, ended: reported.ended }
     }
 }
 

@@ -35,43 +35,19 @@ pub struct ApiKey {
     pub revoked_at: Option<Millis>,
 }
 
-/// What a key allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Submit work, and look at single executions and their results.
-    Submit,
-    /// Claim work and report its end.
-    Work,
-    /// Cancel, steer, replay, remove, and change lanes; look at everything.
-    Operate,
-    /// Look at everything.
-    Read,
-    /// Everything, and issue and revoke keys.
-    Admin,
-}
-
-impl Role {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Submit, Self::Work, Self::Operate, Self::Read, Self::Admin];
-
-    /// The stable word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::Work => "work",
-            Self::Operate => "operate",
-            Self::Read => "read",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// The role of this word.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == word)
+words! {
+    /// What a key allows.
+    Role {
+        /// Submit work, and look at single executions and their results.
+        Submit = "submit",
+        /// Claim work and report its end.
+        Work = "work",
+        /// Cancel, steer, replay, remove, and change lanes; look at everything.
+        Operate = "operate",
+        /// Look at everything.
+        Read = "read",
+        /// Everything, and issue and revoke keys.
+        Admin = "admin",
     }
 }
 

@@ -5,31 +5,17 @@ use crate::{CommandId, Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Why an attempt was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AttemptKind {
-    /// The first one.
-    Initial,
-    /// The one before failed and the policy allows another.
-    Retry,
-    /// The one before lost its lease.
-    Reclaim,
-    /// The execution had ended and an operator wanted it again.
-    Replay,
-}
-
-impl AttemptKind {
-    /// The stable word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initial => "initial",
-            Self::Retry => "retry",
-            Self::Reclaim => "reclaim",
-            Self::Replay => "replay",
-        }
+words! {
+    /// Why an attempt was made.
+    AttemptKind {
+        /// The first one.
+        Initial = "initial",
+        /// The one before failed and the policy allows another.
+        Retry = "retry",
+        /// The one before lost its lease.
+        Reclaim = "reclaim",
+        /// The execution had ended and an operator wanted it again.
+        Replay = "replay",
     }
 }
 

@@ -1,5 +1,35 @@
 //! What is stored: data and small predicates, no decisions.
 
+/// Declares an enum of plain words: the stable word of each, all of them, and the one of a word.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$about_one:meta])* $one:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$about_one])* $one,)+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$one,)+];
+
+            /// The stable word for it.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$one => $word,)+ }
+            }
+
+            /// The one of this word.
+            #[must_use]
+            pub fn named(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == word)
+            }
+        }
+    };
+}
+
 mod access;
 mod attempt;
 mod execution;

@@ -201,53 +201,41 @@ impl Finished {
     }
 }
 
-/// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Its handler succeeded.
-    Success,
-    /// No attempt succeeded and none is left.
-    Failed,
-    /// Somebody wanted it no more.
-    Cancelled,
-    /// Its time was up.
-    Expired,
+words! {
+    /// How an execution ended.
+    Outcome {
+        /// Its handler succeeded.
+        Success = "success",
+        /// No attempt succeeded and none is left.
+        Failed = "failed",
+        /// Somebody wanted it no more.
+        Cancelled = "cancelled",
+        /// Its time was up.
+        Expired = "expired",
+    }
 }
 
-/// What users see, always computed and never stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PublicState {
-    /// Waits for a worker.
-    Waiting,
-    /// Waits for a time.
-    Delayed,
-    /// Runs.
-    Active,
-    /// Ended well.
-    Completed,
-    /// Ended badly.
-    Failed,
-    /// Somebody wanted it no more.
-    Cancelled,
-    /// Its time was up.
-    Expired,
+words! {
+    /// What users see, always computed and never stored.
+    PublicState {
+        /// Waits for a worker.
+        Waiting = "waiting",
+        /// Waits for a time.
+        Delayed = "delayed",
+        /// Runs.
+        Active = "active",
+        /// Ended well.
+        Completed = "completed",
+        /// Ended badly.
+        Failed = "failed",
+        /// Somebody wanted it no more.
+        Cancelled = "cancelled",
+        /// Its time was up.
+        Expired = "expired",
+    }
 }
 
 impl PublicState {
-    /// All of them, in the order in which they are usually met.
-    pub const ALL: [Self; 7] =
-        [Self::Waiting, Self::Delayed, Self::Active, Self::Completed, Self::Failed, Self::Cancelled, Self::Expired];
-
-    /// The state of this word.
-    #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-
     /// How an execution in this state ended, if it has.
     #[must_use]
     pub fn outcome(self) -> Option<Outcome> {
@@ -257,20 +245,6 @@ impl PublicState {
             Self::Failed => Some(Outcome::Failed),
             Self::Cancelled => Some(Outcome::Cancelled),
             Self::Expired => Some(Outcome::Expired),
-        }
-    }
-
-    /// The stable word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Delayed => "delayed",
-            Self::Active => "active",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
         }
     }
 }
@@ -284,17 +258,6 @@ impl Outcome {
             Self::Failed => PublicState::Failed,
             Self::Cancelled => PublicState::Cancelled,
             Self::Expired => PublicState::Expired,
-        }
-    }
-
-    /// The stable word for it, which is part of an index name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
         }
     }
 }

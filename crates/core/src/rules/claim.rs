@@ -168,10 +168,7 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Bo
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -71,10 +71,7 @@ fn apply_one(view: &mut View, from: PartitionId, message: &Message, now: Millis)
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::record::LaneState;
     use crate::rules::table::Row;

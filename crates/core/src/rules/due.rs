@@ -115,10 +115,7 @@ fn stop_now(view: &mut View, execution: &mut Execution, by: Cancellation, now: M
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

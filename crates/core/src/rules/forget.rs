@@ -55,10 +55,7 @@ impl Verb for Forget {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make::HOME;

@@ -118,10 +118,7 @@ pub(crate) fn event(what: What, now: Millis) -> Event {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make;

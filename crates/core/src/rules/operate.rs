@@ -90,6 +90,8 @@ pub(crate) fn remember(execution: &mut Execution, by: CommandId, outcome: ActOut
     execution.operated.push_back(Operated { by, outcome });
 }
 
-/// Every act has rows of its own.
 #[cfg(test)]
-pub(crate) const ROWS: &[crate::rules::table::Row] = &[];
+pub(crate) mod rows {
+    /// Every act has rows of its own.
+    pub(crate) const ROWS: &[crate::rules::table::Row] = &[];
+}

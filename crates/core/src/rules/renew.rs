@@ -3,6 +3,7 @@
 use crate::record::{Record, State, StopRequest};
 use crate::rules::fence::{self, Owner, fenced};
 use crate::{Fence, Key, Millis, Span, Stop, Verb, View, limits};
+use serde::{Deserialize, Serialize};
 
 /// Extends a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,11 +15,13 @@ pub struct Renew {
 }
 
 /// What a worker learns about its lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Leased))]
 pub struct Renewed {
     /// When the lease ends.
     pub expires_at: Millis,
     /// Set when the attempt was asked to stop by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
 }
 
@@ -48,10 +51,7 @@ impl Verb for Renew {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, TTL};

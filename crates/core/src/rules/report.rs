@@ -3,6 +3,7 @@
 use crate::end::{End, Ending};
 use crate::rules::fence::{self, Owner, fenced};
 use crate::{CommandId, Fence, Millis, Stop, Verb, View, Weight};
+use serde::{Deserialize, Serialize};
 
 /// Ends a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +17,11 @@ pub struct Report {
 }
 
 /// What follows the end of a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReportAnswer))]
 pub struct Reported {
     /// When the execution is tried again or goes on; `None` when it has ended or is ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Millis>,
     /// Whether the execution has ended with this.
     pub ended: bool,
@@ -67,6 +70,8 @@ impl Verb for Report {
     }
 }
 
-/// Every end has rows of its own.
 #[cfg(test)]
-pub(crate) const ROWS: &[crate::rules::table::Row] = &[];
+pub(crate) mod rows {
+    /// Every end has rows of its own.
+    pub(crate) const ROWS: &[crate::rules::table::Row] = &[];
+}

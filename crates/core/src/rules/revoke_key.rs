@@ -45,10 +45,7 @@ impl Verb for RevokeKey {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make;

@@ -128,10 +128,7 @@ fn earlier(mut master: LaneMaster) -> VecDeque<(CommandId, u64)> {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make;

@@ -210,10 +210,7 @@ fn check(view: &View, id: ExecutionId, new: &NewExecution) -> Result<(), Rejecti
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make;

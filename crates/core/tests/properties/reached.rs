@@ -11,7 +11,7 @@ const EXPECTED: [(&str, &[&str]); 5] = [
     ("state", &STATES),
     ("accepted", &COMMANDS),
     ("refused", &REFUSALS),
-    ("told", &What::NAMES),
+    ("told", What::NAMES),
     ("repeated", &["submit", "claim", "complete", "fail", "unclaim", "delay", "cancel", "tag", "replay", "purge"]),
 ];
 

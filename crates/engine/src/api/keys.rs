@@ -1,48 +1,19 @@
-//! API keys: issue, list, look up and revoke.
+//! API keys: list and look up.
 
 use crate::api::query;
 use crate::{Engine, Error};
-use onward_core::record::{ApiKey, KeyHash, Record, Role};
-use onward_core::{Actor, ApiKeyId, IssueKey, Key, Namespace, PartitionId, Rejection, RevokeKey, When, index, limits};
+use onward_core::record::{ApiKey, Record};
+use onward_core::{ApiKeyId, Key, PartitionId, Rejection, index, limits};
 use onward_store::IndexName;
-use std::collections::BTreeSet;
 
 /// Partition of all API keys.
 const HOME: PartitionId = PartitionId(0);
 
-/// An API key to issue.
-#[derive(Debug, Clone)]
-pub struct NewKey {
-    /// Holder of the key.
-    pub name: Actor,
-    /// Hash of its secret part.
-    pub hash: KeyHash,
-    /// Roles that it grants.
-    pub roles: BTreeSet<Role>,
-    /// Namespaces in which it is valid; all when empty.
-    pub namespaces: BTreeSet<Namespace>,
-    /// When it expires; never if unset.
-    pub expires: Option<When>,
-}
-
 impl Engine {
-    /// Issues an API key; returns what is stored of it.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn issue_key(&self, new: NewKey, by: Option<Actor>) -> Result<ApiKey, Error> {
-        let NewKey { name, hash, roles, namespaces, expires } = new;
-        let (command, id) = (self.command_id(), ApiKeyId(self.shared.chance.id()));
-        let issue = IssueKey { command, id, name, hash, roles, namespaces, expires, by };
-        self.run(issue).await.map(|key| *key)
-    }
-
-    /// Revokes an API key; a revoked key stays revoked.
-    ///
-    /// # Errors
-    /// A refusal when there is no such key, or a failure of the store.
-    pub async fn revoke_key(&self, id: ApiKeyId, by: Option<Actor>) -> Result<ApiKey, Error> {
-        self.run(RevokeKey { id, by }).await.map(|key| *key)
+    /// Draws the id of an API key to issue.
+    #[must_use]
+    pub fn key_id(&self) -> ApiKeyId {
+        ApiKeyId(self.shared.chance.id())
     }
 
     /// Reads an API key; `None` if there is none with this id.

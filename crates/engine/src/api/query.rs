@@ -7,27 +7,9 @@ use onward_core::record::{Execution, Record, StoredPayload};
 use onward_core::{
     ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
 };
-use onward_store::{Direction, IndexName, Partitions, Range};
+use onward_store::{IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// One page of executions, newest first.
-#[derive(Debug, Clone)]
-pub struct Listing {
-    /// Executions of this page.
-    pub executions: Vec<Execution>,
-    /// Cursor of the next page; absent at the end.
-    pub next: Option<ListCursor>,
-}
-
-/// A position in a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListCursor {
-    /// Rank of the last item.
-    pub rank: u64,
-    /// Id of the last item.
-    pub id: ExecutionId,
-}
 
 /// Reads one execution; `None` if it does not exist.
 pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
@@ -103,26 +85,6 @@ pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BT
             _ => None,
         })
         .collect())
-}
-
-/// Lists the executions of a namespace, newest first.
-pub(crate) async fn list(
-    shared: &Shared,
-    namespace: &Namespace,
-    after: Option<ListCursor>,
-    limit: usize,
-) -> Result<Listing, Error> {
-    let range = Range {
-        after: after.map(|cursor| (cursor.rank, binding::store_key(&Key::Execution(cursor.id)))),
-        direction: Direction::Descending,
-        ..Range::default()
-    };
-    let limit = limit.clamp(1, limits::PAGE_MAX);
-    let index = IndexName::new(index::list(namespace));
-    let page = shared.store.scan(&index, &Partitions::All, range, limit).await?;
-    let ids: Vec<ExecutionId> = page.items.iter().filter_map(|found| found.key.as_str().parse().ok()).collect();
-    let next = page.items.last().zip(ids.last()).map(|(found, id)| ListCursor { rank: found.rank, id: *id });
-    Ok(Listing { executions: load_all(shared, &ids).await?, next: next.filter(|_| page.more) })
 }
 
 /// Loads the executions of these ids in the same order, with one load for each partition, all at once; those that are

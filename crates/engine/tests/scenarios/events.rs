@@ -2,7 +2,7 @@
 
 use crate::kit::{PARTITIONS, World, eventually, start, submit, submit_to, work};
 use onward_core::{Act, ExecutionId, Namespace, NewExecution, PartitionId, Policy, Reason, Span, act};
-use onward_engine::{Engine, EventFilter, Options, Subscription, Told};
+use onward_engine::{Engine, EventFilter, FindFilter, Options, Subscription, Told};
 use onward_store::Cursor;
 use std::collections::BTreeMap;
 
@@ -108,8 +108,8 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
         }
     };
     gone.await;
-    let listed = engine.list(&Namespace::default(), None, 10).await.expect("listed");
-    assert!(listed.executions.is_empty());
+    let found = engine.find(&Namespace::default(), &FindFilter::default(), None, 10).await.expect("found");
+    assert!(found.executions.is_empty());
     // The newest event of a store, or of each of its partitions, is never trimmed, so that positions go on.
     while left(&engine).await > usize::from(PARTITIONS) {
         world.clock.advance(Span::seconds(30));

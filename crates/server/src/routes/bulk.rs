@@ -1,4 +1,4 @@
-//! One thing done with every execution that passes a filter.
+//! Applying one act to all executions that match a filter.
 
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
@@ -6,16 +6,16 @@ use crate::body::One;
 use onward::wire::{BulkAnswer, BulkRefusal, BulkRequest, Problem};
 use onward_core::ExecutionId;
 
-/// Executions of one call unless chosen.
+/// Default number of executions per call.
 const PAGE: usize = 100;
 
-/// Do one thing with every execution that passes a filter, one page at a time.
+/// Apply one act to all executions that match a filter, one page at a time.
 ///
-/// With `dry_run` nothing is done and the answer says with which executions it would be. Repeat the call with `cursor` set
-/// to `next` until there is none.
+/// With `dry_run` the response lists the matching executions and nothing is changed. For the next page, call again with
+/// `cursor` set to `next`; the last page has no `next`.
 #[utoipa::path(post, path = "/v1/bulk", tag = "operate",
     extensions(("x-roles" = json!(["operate"])), ("x-call" = json!("operate_many"))), request_body = BulkRequest, responses(
-    (status = 200, description = "What came of one page", body = BulkAnswer),
+    (status = 200, description = "Results of one page", body = BulkAnswer),
 ))]
 pub(super) async fn bulk(caller: Caller, One(request, _room): One<BulkRequest>) -> Answer<BulkAnswer> {
     let filter = request.filter.clone().into_filter()?;

@@ -1,4 +1,4 @@
-//! The description of the API: what the handlers say, and what holds for all of them.
+//! The OpenAPI description: that of each handler, and what all of them have in common.
 
 use crate::access::Access;
 use onward_core::record::Role;
@@ -10,34 +10,34 @@ use utoipa::openapi::schema::Components;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Content, Info, OpenApi, Ref, RefOr, ResponseBuilder};
 
-const ABOUT: &str = "Durable execution over HTTP. Submit work, run it with workers in any language, look at it, steer it. \
-An accepted execution reaches exactly one end; handlers run at least once. Times are milliseconds since 1970 and lengths of \
-time milliseconds; a caller may also write `2030-01-01T09:00:00Z` and `30s`. A refusal is `application/problem+json` with a \
-stable `code`.";
+const ABOUT: &str = "Durable execution over HTTP: submit executions, run them with workers in any language, read and change them. \
+An accepted execution ends exactly once; its handler runs at least once. A time is in milliseconds since 1970 and a duration \
+in milliseconds; requests can also use text such as `2030-01-01T09:00:00Z` and `30s`. An error response is \
+`application/problem+json` with a stable `code`.";
 
-/// What any call may be answered instead of what it asked for.
+/// Error responses that any call can return.
 const REFUSALS: [(&str, &str); 11] = [
-    ("400", "The call is wrong; `field` says where"),
-    ("401", "The call has no key that is good"),
-    ("403", "The key does not allow this"),
-    ("404", "There is no such thing in this namespace"),
+    ("400", "The request is invalid; `field` names the invalid field"),
+    ("401", "The request has no valid API key"),
+    ("403", "The API key does not allow this call"),
+    ("404", "Not found in this namespace"),
     ("408", "The body took too long to arrive"),
-    ("409", "The execution's state does not allow this"),
-    ("410", "The execution was removed"),
+    ("409", "The state of the execution does not allow this call"),
+    ("410", "The execution is being removed"),
     ("413", "The body or a payload is too large"),
     ("415", "The body is not JSON"),
-    ("429", "Too much is going on; try again later"),
-    ("503", "The store is away or the server is stopping; try again"),
+    ("429", "The server is overloaded; retry later"),
+    ("503", "The store is unavailable or the server is stopping; retry"),
 ];
 
-/// The whole description.
+/// The complete description.
 pub(crate) fn describe() -> OpenApi {
     let mut api = super::raw();
     api.info = Info::new("Onward", env!("CARGO_PKG_VERSION"));
     api.info.description = Some(ABOUT.to_owned());
     let components = api.components.get_or_insert_with(Components::new);
     let mut scheme = Http::new(HttpAuthScheme::Bearer);
-    scheme.description = Some("A key, as `onward key create` and `POST /v1/keys` give it.".to_owned());
+    scheme.description = Some("An API key, as returned by `onward key create` and `POST /v1/keys`.".to_owned());
     components.add_security_scheme("key", SecurityScheme::Http(scheme));
     for item in api.paths.paths.values_mut() {
         let operations = [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete];
@@ -50,7 +50,7 @@ pub(crate) fn describe() -> OpenApi {
     api
 }
 
-/// Gives an operation a name of its own: its function's is unique among those of its tag only.
+/// Makes the id of an operation unique: the function name alone is unique only within its tag.
 fn name(operation: &mut Operation) {
     let tag = operation.tags.iter().flatten().next();
     if let (Some(tag), Some(id)) = (tag, &operation.operation_id) {
@@ -58,7 +58,7 @@ fn name(operation: &mut Operation) {
     }
 }
 
-/// Says what can be done with an execution that was just submitted.
+/// Links the response of a submit to the operations on that execution.
 fn lead_on(api: &mut OpenApi) {
     let paths = &mut api.paths.paths;
     let of_one = paths.iter().filter(|(path, _)| path.starts_with("/v1/executions/{id}"));
@@ -80,7 +80,7 @@ fn complete(operation: &mut Operation) {
     let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
     extensions.insert("x-roles".to_owned(), json!(roles));
     operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
-    let about = "Whose work; the only namespace of the key, or `default`, when absent.";
+    let about = "Namespace of the call; by default the namespace of the API key if it has exactly one, otherwise `default`.";
     let namespace = ParameterBuilder::new()
         .name("Onward-Namespace")
         .parameter_in(ParameterIn::Header)
@@ -102,7 +102,7 @@ mod tests {
     use onward::call::Ask;
     use std::collections::BTreeSet;
 
-    /// Every route says who may call it and which call of the client it serves, and every call has a route.
+    /// Every route names the roles that may call it and its client call, and every client call has a route.
     #[test]
     fn every_route_is_guarded_named_and_serves_a_call() {
         let api = super::super::raw();
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(calls, Ask::NAMES.iter().map(|name| (*name).to_owned()).collect());
     }
 
-    /// Nothing refers to a shape that is not there.
+    /// Every referenced schema exists.
     #[test]
     fn every_shape_that_is_named_is_described() {
         let api = describe();

@@ -1,4 +1,4 @@
-//! Events, in pages and as a stream.
+//! Events: pages and streams.
 
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
@@ -19,22 +19,22 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Events of a page unless chosen.
+/// Default number of events per page.
 const PAGE: usize = 100;
-/// How long a stream may be silent before it shows that it is alive.
+/// Interval of keep-alive messages on an idle stream.
 const SILENCE: Duration = Duration::from_secs(15);
-/// How often it is asked whether the key of a stream's reader is still good.
+/// Interval at which the API key of a stream is checked again.
 const KEY_LOOKED_AT: Span = Span::seconds(2);
-/// Streams that may be told within a millisecond, and the longest that a stream gathers.
+/// Streams written per millisecond, and the longest time that a stream collects events before it writes.
 const STREAMS_PER_MILLI: u64 = 16;
 const PACE_MAX: Span = Span(100);
-/// How long a stream rests after the store could not be read.
+/// Pause of a stream after the store could not be read.
 const REST: Span = Span::seconds(1);
 
-/// Read a page of events, and wait for the first when there is none.
+/// Read a page of events; with `wait`, wait for the first event of an empty page.
 #[utoipa::path(get, path = "/v1/events", tag = "events",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("events"))), params(EventQuery), responses(
-    (status = 200, description = "One page; go on with its `cursor`", body = EventPage),
+    (status = 200, description = "One page; pass its `cursor` to read the next one", body = EventPage),
 ))]
 pub(super) async fn page(
     State(app): State<Arc<App>>,
@@ -53,19 +53,21 @@ pub(super) async fn page(
     Ok(ok(EventPage { events: rows.collect(), cursor: page.cursor.or(query.cursor) }))
 }
 
-/// Keys belong to no namespace, so that only those are told of them who may list them.
+/// Whether an event is hidden from the caller. API keys belong to no namespace, so only callers that may list keys see
+/// events about them.
 fn is_hidden(told: &Told, caller: &Caller) -> bool {
     let about_keys = |event: &Event| matches!(event.what, What::KeyIssued { .. } | What::KeyRevoked { .. });
     !caller.sees_keys() && matches!(told, Told::Event { event, .. } if about_keys(event))
 }
 
-/// Follow events as they happen (server-sent events).
+/// Stream events as they happen (server-sent events).
 ///
-/// Every message has the event's name, its JSON, and as its id the cursor to go on from: a reader that comes back sends the
-/// last one as `Last-Event-ID` and misses nothing. A message `gap` says that events were removed before they were read.
+/// Each message has the name of the event, its JSON as data, and a cursor as its id. A client that reconnects sends the
+/// last id as `Last-Event-ID` and continues after that event. A message named `gap` means that events were removed before
+/// they were read.
 #[utoipa::path(get, path = "/v1/events/stream", tag = "events",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("events"))), params(EventQuery), responses(
-    (status = 200, description = "The stream", content_type = "text/event-stream", body = String),
+    (status = 200, description = "Stream of events", content_type = "text/event-stream", body = String),
 ))]
 pub(super) async fn stream(
     State(app): State<Arc<App>>,
@@ -74,7 +76,7 @@ pub(super) async fn stream(
     Asked(query): Asked<EventQuery>,
 ) -> Result<impl IntoResponse, Refusal> {
     if query.wait.is_some() || query.limit.is_some() {
-        let why = "a stream has no pages: leave wait and limit out".to_owned();
+        let why = "a stream has no pages; leave wait and limit out".to_owned();
         return Err(Rejection::InvalidArgument { field: "wait", why }.into());
     }
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -88,7 +90,7 @@ pub(super) async fn stream(
 
 type Message = Result<sse::Event, Infallible>;
 
-/// A stream that is being told.
+/// State of an open stream.
 struct Telling {
     app: Arc<App>,
     caller: Caller,
@@ -108,7 +110,7 @@ fn messages(app: Arc<App>, caller: Caller, events: Subscription, first: Option<T
 }
 
 impl Telling {
-    /// The next message; nothing when the server drains or the reader's key is good no more.
+    /// Returns the next message, or `None` when the server drains or the API key is invalid by now.
     async fn next(&mut self) -> Option<Told> {
         loop {
             let (now, app) = (self.app.now(), self.app.clone());
@@ -139,7 +141,7 @@ impl Telling {
         }
     }
 
-    /// Whether the reader may still read; a store that is away decides nothing.
+    /// Whether the API key is still valid; an unavailable store leaves it valid.
     async fn is_allowed(&self) -> bool {
         let Some(id) = self.caller.key.as_ref().map(|key| key.id) else { return true };
         let engine = self.app.engine();
@@ -147,7 +149,8 @@ impl Telling {
     }
 }
 
-/// The more streams are open, the longer each gathers before it tells: work is not to wait until all of them are told.
+/// The time that a stream collects events before it writes. It grows with the number of streams, so that they do not slow
+/// down other calls.
 fn pace(streams: i64) -> Span {
     Span(u64::try_from(streams).unwrap_or(0) / STREAMS_PER_MILLI).min(PACE_MAX)
 }

@@ -1,4 +1,4 @@
-//! Looking at executions.
+//! Reading executions.
 
 use crate::access::Caller;
 use crate::answer::{Answer, Said, ok};
@@ -15,13 +15,13 @@ use onward::wire::{AttemptList, CountsAnswer, FoundPage, HistoryPage, SearchQuer
 use onward_core::{ExecutionId, Explanation, Payload, Rejection, Span};
 use std::sync::Arc;
 
-/// Executions of a page unless chosen.
+/// Default number of executions per page.
 const PAGE: usize = 100;
 
 /// Search executions.
 #[utoipa::path(get, path = "/v1/executions", tag = "executions",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("find"))), params(SearchQuery), responses(
-    (status = 200, description = "One page", body = FoundPage),
+    (status = 200, description = "One page of executions", body = FoundPage),
 ))]
 pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> Answer<FoundPage> {
     let filter = query.filter().into_filter()?;
@@ -32,40 +32,41 @@ pub(super) async fn search(caller: Caller, Asked(query): Asked<SearchQuery>) -> 
 /// Count executions by state.
 #[utoipa::path(get, path = "/v1/counts", tag = "executions",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("counts"))), responses(
-    (status = 200, description = "Counted to 100,000 of each", body = CountsAnswer),
+    (status = 200, description = "Counts by state, each counted up to 100,000", body = CountsAnswer),
 ))]
 pub(super) async fn counts(caller: Caller) -> Answer<CountsAnswer> {
     Ok(ok(caller.client.counts().await?.into()))
 }
 
-/// Look at one execution.
+/// Get an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("get"))),
-    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    params(("id" = ExecutionId, Path, description = "Execution id")), responses(
     (status = 200, description = "The execution", body = Description),
 ))]
 pub(super) async fn get(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<Description> {
     Ok(ok(caller.client.get(id).await?.ok_or(Rejection::ExecutionNotFound(id))?))
 }
 
-/// Get what an execution was submitted with, as it was given.
+/// Get the input of an execution, unchanged.
 #[utoipa::path(get, path = "/v1/executions/{id}/input", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("input"))),
-    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    params(("id" = ExecutionId, Path, description = "Execution id")), responses(
     (status = 200, description = "The input, with its own content type", content((serde_json::Value = "application/json"), (Vec<u8> = "*/*"))),
 ))]
 pub(super) async fn input(caller: Caller, InPath(id): InPath<ExecutionId>) -> Result<Response, Refusal> {
     Ok(raw(caller.client.input(id).await?.ok_or(Rejection::ExecutionNotFound(id))?))
 }
 
-/// Get what an execution ended with, as its handler gave it.
+/// Get the result of an execution, unchanged.
 ///
-/// Before it has ended the answer is 202. One that ended without a result is a 409 that says how it ended.
+/// Returns 202 until the execution has ended, and 409 if it ended without a result; the code of the error names how it
+/// ended.
 #[utoipa::path(get, path = "/v1/executions/{id}/result", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("ending"))),
-    params(("id" = ExecutionId, Path, description = "Which"), WaitQuery), responses(
+    params(("id" = ExecutionId, Path, description = "Execution id"), WaitQuery), responses(
     (status = 200, description = "The result, with its own content type", content((serde_json::Value = "application/json"), (Vec<u8> = "*/*"))),
-    (status = 202, description = "It has not ended yet", body = Description),
+    (status = 202, description = "The execution has not ended", body = Description),
 ))]
 pub(super) async fn result(
     State(app): State<Arc<App>>,
@@ -89,7 +90,7 @@ pub(super) async fn result(
     }
 }
 
-/// A payload as it was given. What somebody else wrote must not be run by a browser.
+/// Returns a payload unchanged. The headers keep a browser from running untrusted content.
 fn raw(payload: Payload) -> Response {
     let kind = HeaderValue::from_str(payload.content_type());
     let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
@@ -105,30 +106,30 @@ fn raw(payload: Payload) -> Response {
     (headers, bytes).into_response()
 }
 
-/// Look at the attempts of an execution.
+/// List the attempts of an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}/attempts", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("attempts"))),
-    params(("id" = ExecutionId, Path, description = "Which")), responses(
-    (status = 200, description = "Oldest first", body = AttemptList),
+    params(("id" = ExecutionId, Path, description = "Execution id")), responses(
+    (status = 200, description = "Attempts, oldest first", body = AttemptList),
 ))]
 pub(super) async fn attempts(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<AttemptList> {
     Ok(ok(AttemptList { attempts: caller.client.attempts(id).await? }))
 }
 
-/// Look at everything that happened to an execution.
+/// Get the history of an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}/history", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("history"))),
-    params(("id" = ExecutionId, Path, description = "Which")), responses(
-    (status = 200, description = "Oldest first", body = HistoryPage),
+    params(("id" = ExecutionId, Path, description = "Execution id")), responses(
+    (status = 200, description = "Transitions, oldest first", body = HistoryPage),
 ))]
 pub(super) async fn history(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<HistoryPage> {
     Ok(ok(HistoryPage { transitions: caller.client.history(id).await? }))
 }
 
-/// Learn what an execution waits for and what would move it on.
+/// Explain the state of an execution: the reason for it, and what would change it.
 #[utoipa::path(get, path = "/v1/executions/{id}/why", tag = "executions",
     extensions(("x-roles" = json!(["submit", "work", "read", "operate"])), ("x-call" = json!("why"))),
-    params(("id" = ExecutionId, Path, description = "Which")), responses(
+    params(("id" = ExecutionId, Path, description = "Execution id")), responses(
     (status = 200, description = "The explanation", body = Explanation),
 ))]
 pub(super) async fn why(caller: Caller, InPath(id): InPath<ExecutionId>) -> Answer<Explanation> {

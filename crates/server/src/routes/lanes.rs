@@ -9,31 +9,31 @@ use onward::wire::{LaneInfo, LaneList, LanePatch};
 use onward_core::Lane;
 use onward_engine::LaneListing;
 
-/// List the lanes that are used or were changed.
+/// List the lanes that have been used or changed.
 #[utoipa::path(get, path = "/v1/lanes", tag = "lanes",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("lanes"))), responses(
-    (status = 200, description = "By name", body = LaneList),
+    (status = 200, description = "Lanes, sorted by name", body = LaneList),
 ))]
 pub(super) async fn list(caller: Caller) -> Answer<LaneList> {
     let lanes = caller.client.lanes().await?;
     Ok(ok(LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() }))
 }
 
-/// Look at a lane. One that nobody used or changed is open and empty.
+/// Get a lane. A lane that was never used or changed is open and empty.
 #[utoipa::path(get, path = "/v1/lanes/{lane}", tag = "lanes",
     extensions(("x-roles" = json!(["read", "operate"])), ("x-call" = json!("lane"))),
-    params(("lane" = Lane, Path, description = "Which")), responses(
+    params(("lane" = Lane, Path, description = "Name of the lane")), responses(
     (status = 200, description = "The lane", body = LaneInfo),
 ))]
 pub(super) async fn get(caller: Caller, InPath(lane): InPath<Lane>) -> Answer<LaneInfo> {
     Ok(ok(caller.client.ask::<LaneListing>(Ask::Lane(lane)).await?.into()))
 }
 
-/// Change what a lane lets through, and what holds for submissions to it. Answers when every partition obeys.
+/// Open, pause or drain a lane, and set its defaults. Returns once every partition applies the change.
 #[utoipa::path(patch, path = "/v1/lanes/{lane}", tag = "lanes",
     extensions(("x-roles" = json!(["operate"])), ("x-call" = json!("set_lane"))),
-    params(("lane" = Lane, Path, description = "Which")), request_body = LanePatch, responses(
-    (status = 200, description = "The lane as it is now", body = LaneInfo),
+    params(("lane" = Lane, Path, description = "Name of the lane")), request_body = LanePatch, responses(
+    (status = 200, description = "The changed lane", body = LaneInfo),
 ))]
 pub(super) async fn change(
     caller: Caller,

@@ -1,4 +1,4 @@
-//! All routes, what stands before them, and how they are described.
+//! All routes, their middleware, and their description.
 
 mod bulk;
 mod describe;
@@ -31,9 +31,9 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// How long the caller of a call waits for its answer.
+/// Request header: how long the caller waits for the response.
 const TIMEOUT: &str = "onward-timeout";
-/// The server's time in an answer.
+/// Response header: the server's time in milliseconds since 1970.
 const TIME: &str = "onward-time";
 
 /// Every route with its description.
@@ -48,12 +48,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(executions::attempts))
         .routes(routes!(executions::history))
         .routes(routes!(executions::why))
-        .routes(routes!(operate::cancel))
-        .routes(routes!(operate::reschedule))
-        .routes(routes!(operate::prioritise))
-        .routes(routes!(operate::tag))
-        .routes(routes!(operate::revoke))
-        .routes(routes!(operate::replay))
+        .merge(operate::acts())
         .routes(routes!(bulk::bulk))
         .routes(routes!(work::claim))
         .routes(routes!(work::renew))
@@ -76,7 +71,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(system::metrics))
 }
 
-/// What the routes say about themselves.
+/// The description as the routes declare it.
 pub(crate) fn raw() -> OpenApi {
     all().into_openapi()
 }
@@ -98,7 +93,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     routes.with_state(app.clone())
 }
 
-/// Counts a call and how long it took.
+/// Counts a call and measures its duration.
 async fn measure(State(app): State<Arc<App>>, path: MatchedPath, request: Request, next: Next) -> Response {
     let (method, began) = (request.method().clone(), app.now());
     let response = next.run(request).await;
@@ -106,7 +101,7 @@ async fn measure(State(app): State<Arc<App>>, path: MatchedPath, request: Reques
     response
 }
 
-/// Ends a call for which its caller has stopped waiting, and tells callers the time: leases are judged by it.
+/// Ends a call when the caller's timeout is over, and adds the server's time to responses: it decides when leases expire.
 async fn in_time(State(app): State<Arc<App>>, request: Request, next: Next) -> Result<Response, Refusal> {
     let longest = match request.headers().get(TIMEOUT) {
         None => None,
@@ -126,25 +121,25 @@ async fn in_time(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let mut response = tokio::select! {
         biased;
         response = next.run(request) => response,
-        () = over => return Err(Refusal::new(Fault::Deadline, "the caller's time was up before the answer was there")),
+        () = over => return Err(Refusal::new(Fault::Deadline, "the call did not finish within Onward-Timeout")),
     };
     response.headers_mut().insert(TIME, HeaderValue::from(app.engine().now().0));
     Ok(response)
 }
 
-/// Turns a panic into an answer: it costs one call, not the server.
+/// Turns a panic into an error response, so that it ends one call and not the server.
 async fn survive(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
         Err(_) => {
             tracing::error!(%method, path, "a call panicked");
-            Refusal::internal("the call broke something inside").into_response()
+            Refusal::internal("the call panicked").into_response()
         }
     }
 }
 
-/// Lets web pages of chosen origins call.
+/// Allows calls from web pages of the configured origins (CORS).
 async fn across_origins(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let allowed = origin.filter(|origin| app.options.cors.iter().any(|known| origin.as_bytes() == known.as_bytes()));

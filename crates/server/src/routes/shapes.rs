@@ -1,11 +1,11 @@
-//! Gives every shape in the description a name: generated clients make a type of each, and drop what has none.
+//! Names every schema in the description: client generators create a type for each named schema and drop the others.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
 const PREFIX: &str = "#/components/schemas/";
 
-/// The description as it is served. Each variant of a union is a shape of its own, named after the union and its `type`.
+/// The description as it is served. Each variant of a union is a schema of its own, named after the union and its `type`.
 pub(crate) fn named(api: &OpenApi) -> Value {
     let mut api = serde_json::to_value(api).unwrap_or_default();
     if let Some(Value::Object(schemas)) = api.pointer_mut("/components/schemas") {
@@ -24,7 +24,7 @@ pub(crate) fn named(api: &OpenApi) -> Value {
     api
 }
 
-/// The variants of a union, each whole; `None` for any other schema.
+/// The variants of a union, each as a complete schema; `None` for any other schema.
 fn union(schema: &Value, all: &Map<String, Value>) -> Option<Vec<Value>> {
     if let Some(variants) = schema.get("oneOf").and_then(Value::as_array) {
         let variants: Vec<Value> = variants.iter().map(|variant| whole(variant, all)).collect();
@@ -40,7 +40,7 @@ fn union(schema: &Value, all: &Map<String, Value>) -> Option<Vec<Value>> {
     Some(variants.into_iter().map(with_shared).collect())
 }
 
-/// A schema that is put together from others, as one.
+/// Merges the parts of a schema with `allOf` into one.
 fn whole(schema: &Value, all: &Map<String, Value>) -> Value {
     match schema.get("allOf").and_then(Value::as_array) {
         Some(parts) => {
@@ -77,7 +77,7 @@ fn resolve<'a>(schema: &'a Value, all: &'a Map<String, Value>) -> &'a Value {
     name.and_then(|name| all.get(name)).unwrap_or(schema)
 }
 
-/// The word in the `type` of a variant.
+/// The value of `type` in a variant.
 fn word(variant: &Value) -> Option<&str> {
     match variant.pointer("/properties/type/enum")?.as_array()?.as_slice() {
         [word] => word.as_str(),
@@ -109,7 +109,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{PREFIX}{name}") })
 }
 
-/// Removes shapes that nothing refers to any more, until every one is used.
+/// Removes unreferenced schemas until every one is used.
 fn drop_unused(api: &mut Value) {
     loop {
         let text = api.to_string();
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::routes::describe;
 
-    /// What a generated client would have to invent a name for.
+    /// Collects schemas for which a client generator would have to invent a name.
     fn nameless<'a>(value: &'a Value, at: &str, found: &mut Vec<String>) {
         let children: Vec<(String, &'a Value)> = match value {
             Value::Object(fields) => {

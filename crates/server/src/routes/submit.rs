@@ -1,4 +1,4 @@
-//! Submitting work, one piece or many.
+//! Submitting executions, one or many.
 
 use crate::access::{Caller, IDEMPOTENCY_KEY};
 use crate::answer::{Answer, Said, ok};
@@ -15,14 +15,14 @@ use onward_core::{NewExecution, Rejection, Span, Submitted};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Query parameters of a call that can wait for the end of an execution.
+/// Query parameters of a call that can wait until an execution ends.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitQuery {
-    /// Waits this long for the end, at most a minute, and answers with the result if it is there in time.
+    /// Maximum wait until the execution ends, up to a minute; the response has the result if it completed by then.
     pub(super) wait: Option<Span>,
-    /// Whose work; the header `Onward-Namespace` says the same.
+    /// Namespace, for clients that cannot set the header `Onward-Namespace`.
     #[param(value_type = Option<onward_core::Namespace>)]
     #[serde(rename = "namespace")]
     _namespace: Option<String>,
@@ -30,11 +30,12 @@ pub(super) struct WaitQuery {
 
 /// Submit an execution.
 ///
-/// Once this answers, the execution is durable. With `wait`, the answer comes when it has ended or the time is up.
+/// The response is sent after the execution is durable. With `wait`, it is sent when the execution has ended or the wait is
+/// over.
 #[utoipa::path(post, path = "/v1/executions", tag = "executions",
     extensions(("x-roles" = json!(["submit"])), ("x-call" = json!("submit"))), params(WaitQuery), request_body = NewExecution, responses(
-    (status = 201, description = "Accepted", body = SubmitAnswer),
-    (status = 200, description = "A key stands for an earlier execution, which is answered", body = SubmitAnswer),
+    (status = 201, description = "The execution was created", body = SubmitAnswer),
+    (status = 200, description = "An earlier execution has the same idempotency key or unique key, and is returned", body = SubmitAnswer),
 ))]
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
@@ -63,13 +64,13 @@ pub(super) async fn submit(
     Ok(Said(status, answer))
 }
 
-/// Takes over the key in the header.
+/// Sets the idempotency key from the header.
 fn keyed(new: &mut NewExecution, headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(()) };
     let key = value.to_str().unwrap_or("\u{0}").parse().map_err(|error| Refusal::from(Error::Name(error)));
     let key = key.map_err(|refusal| refusal.about("Idempotency-Key"))?;
     if new.idempotency_key.as_ref().is_some_and(|other| *other != key) {
-        let why = "the header and the body name different keys".to_owned();
+        let why = "the header and the body have different idempotency keys".to_owned();
         return Err(Rejection::InvalidArgument { field: "idempotency_key", why }.into());
     }
     new.idempotency_key = Some(key);
@@ -91,10 +92,10 @@ async fn wait(app: &App, caller: &Caller, answer: SubmitAnswer, span: Span) -> R
     })
 }
 
-/// Submit up to 1,000 executions together, each on its own.
+/// Submit up to 1,000 executions in one call; each succeeds or fails on its own.
 #[utoipa::path(post, path = "/v1/executions/batch", tag = "executions",
     extensions(("x-roles" = json!(["submit"])), ("x-call" = json!("submit_many"))), request_body = SubmitBatch, responses(
-    (status = 200, description = "The answers, in the same order", body = SubmitBatchAnswer),
+    (status = 200, description = "Results, in the order of the request", body = SubmitBatchAnswer),
 ))]
 pub(super) async fn submit_batch(caller: Caller, Many(batch, _room): Many<SubmitBatch>) -> Answer<SubmitBatchAnswer> {
     let mut many = batch.executions;

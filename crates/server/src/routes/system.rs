@@ -1,4 +1,4 @@
-//! What operators of the server itself look at: health, metrics, and the description of the API.
+//! The server itself: health, metrics, and the description of the API.
 
 use crate::access::Caller;
 use crate::app::App;
@@ -14,23 +14,23 @@ use axum::routing::get;
 use onward_core::Span;
 use std::sync::Arc;
 
-/// How long the store may take to say that it is there.
+/// Timeout of the health check of the store.
 const HEALTH_TIME: Span = Span::seconds(2);
 
-/// Say that the process runs.
+/// Check that the process runs.
 #[utoipa::path(get, path = "/healthz", tag = "system",
     extensions(("x-roles" = json!("anybody"))), responses(
-    (status = 200, description = "It runs", content_type = "text/plain", body = String),
+    (status = 200, description = "The process runs", content_type = "text/plain", body = String),
 ))]
 pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Say whether calls can be served: not while draining, and not while the store is away.
+/// Check that the server can serve calls: it is not draining, and the store is available.
 #[utoipa::path(get, path = "/readyz", tag = "system",
     extensions(("x-roles" = json!("anybody"))), responses(
-    (status = 200, description = "They can", content_type = "text/plain", body = String),
-    (status = 503, description = "They cannot, and why", content_type = "text/plain", body = String),
+    (status = 200, description = "The server can serve calls", content_type = "text/plain", body = String),
+    (status = 503, description = "The server cannot serve calls; the body has the reason", content_type = "text/plain", body = String),
 ))]
 pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
     if app.is_draining() {
@@ -41,15 +41,15 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, String) {
         health = app.engine().store().health() => match health {
             Ok(_) => (StatusCode::OK, "ready\n".to_owned()),
             Err(error) => {
-                tracing::warn!(%error, "the store is away");
-                (StatusCode::SERVICE_UNAVAILABLE, "the store is away\n".to_owned())
+                tracing::warn!(%error, "the store is unavailable");
+                (StatusCode::SERVICE_UNAVAILABLE, "the store is unavailable\n".to_owned())
             }
         },
-        () = app.sleep(HEALTH_TIME) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n".to_owned()),
+        () = app.sleep(HEALTH_TIME) => (StatusCode::SERVICE_UNAVAILABLE, "the store does not respond\n".to_owned()),
     }
 }
 
-/// Measure: counters and durations in the text format of Prometheus.
+/// Get metrics in the OpenMetrics text format.
 #[utoipa::path(get, path = "/metrics", tag = "system",
     extensions(("x-roles" = json!(["read", "operate"]))), responses(
     (status = 200, description = "The metrics", content_type = "application/openmetrics-text", body = String),
@@ -62,12 +62,12 @@ pub(super) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Resu
         () = app.sleep(HEALTH_TIME) => LaneMetrics::default(),
     };
     let text =
-        app.metrics.text(lanes).map_err(|error| Refusal::internal(format!("metrics could not be written: {error}")))?;
+        app.metrics.text(lanes).map_err(|error| Refusal::internal(format!("the metrics cannot be encoded: {error}")))?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// The pages that describe the API; they are not part of it.
+/// The pages that describe the API; they are not part of the description.
 pub(super) fn pages() -> Router<Arc<App>> {
     let api = super::describe();
     let page: Arc<str> = docs::page(&api).into();

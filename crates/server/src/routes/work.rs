@@ -1,4 +1,4 @@
-//! What workers call: claim, renew, report. A worker needs nothing but HTTP.
+//! The calls of workers: claim, renew, report.
 
 use crate::access::{Caller, IDEMPOTENCY_KEY};
 use crate::answer::{Answer, ok};
@@ -10,21 +10,21 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use onward::call::{Ask, Reports};
 use onward::wire::{
-    ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, ItemAnswer, LeaseToken, Leased,
-    ProgressBatch, ProgressRequest, RenewAnswer, RenewRequest, ReportAnswer, ReportBatch, ReportBatchAnswer,
-    ReportItem, ReturnRequest, Work, WorkerCancelRequest,
+    ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, ItemAnswer, LeaseToken, ProgressBatch,
+    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest, Work,
+    WorkerCancelRequest,
 };
 use onward::{Client, Error, Result as ClientResult};
 use onward_core::{Claimed, CommandId, Fence, Namespace, Rejection, Renewed, Report, Reported, Span, end, limits};
 use std::sync::Arc;
 
-/// The most bytes of inputs in one answer; what does not fit is claimed by the next call.
+/// Maximum bytes of inputs in one response; executions that do not fit are returned for the next claim.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Claim executions under leases; with nothing ready, wait for the first.
+/// Claim executions; with `wait`, wait for the first one if none is ready.
 #[utoipa::path(post, path = "/v1/work/claim", tag = "work",
     extensions(("x-roles" = json!(["work"])), ("x-call" = json!("claim"))), request_body = ClaimRequest, responses(
-    (status = 200, description = "What was claimed; empty when nothing was ready in time", body = ClaimAnswer),
+    (status = 200, description = "Claimed executions; empty if none became ready in time", body = ClaimAnswer),
 ))]
 pub(super) async fn claim(
     State(app): State<Arc<App>>,
@@ -48,14 +48,14 @@ async fn take(app: &App, caller: &Caller, request: &ClaimRequest) -> Result<Take
     Ok(taken)
 }
 
-/// Work on its way to a worker. What does not get there is given back.
+/// Claimed executions that are being sent to a worker. They are unclaimed if they are dropped before.
 struct Taken {
     client: Client,
     claimed: Vec<Claimed>,
 }
 
 impl Taken {
-    /// Keeps as much as fits an answer, and at least one.
+    /// Keeps the executions whose inputs fit into a response, but at least one, and unclaims the others.
     fn give_back_beyond(&mut self, bytes: usize) {
         let mut sum = 0;
         let fits = |claimed: &&Claimed| {
@@ -67,7 +67,7 @@ impl Taken {
         drop(Self { client: self.client.clone(), claimed: rest });
     }
 
-    /// What the worker is told.
+    /// Converts the executions for the response.
     fn tell(mut self) -> Vec<Work> {
         std::mem::take(&mut self.claimed).into_iter().map(Work::from).collect()
     }
@@ -93,7 +93,7 @@ impl Drop for Taken {
     }
 }
 
-/// A lease of another namespace does not exist for its caller.
+/// Checks that a lease belongs to the caller's namespace; otherwise its execution does not exist for the caller.
 fn own(namespace: &Namespace, lease: LeaseToken) -> ClientResult<Fence> {
     if lease.0.lease.is_within(namespace) {
         Ok(lease.0)
@@ -102,7 +102,7 @@ fn own(namespace: &Namespace, lease: LeaseToken) -> ClientResult<Fence> {
     }
 }
 
-/// What a refusal may say: of an execution of another namespace, only that it does not exist. A lease can be made up.
+/// Hides executions of other namespaces: a refusal about one becomes `execution_not_found`, since a lease can be forged.
 async fn veiled<T>(caller: &Caller, fence: Fence, answer: ClientResult<T>) -> ClientResult<T> {
     if answer.as_ref().is_err_and(Error::is_refused) && caller.client.get(fence.execution).await?.is_none() {
         return Err(Rejection::ExecutionNotFound(fence.execution).into());
@@ -110,10 +110,10 @@ async fn veiled<T>(caller: &Caller, fence: Fence, answer: ClientResult<T>) -> Cl
     answer
 }
 
-/// Extend leases, and learn whether somebody wants an attempt to stop.
+/// Extend leases; the response has `stop` for an attempt that was asked to stop.
 #[utoipa::path(post, path = "/v1/work/renew", tag = "work",
     extensions(("x-roles" = json!(["work"])), ("x-call" = json!("renew"))), request_body = RenewRequest, responses(
-    (status = 200, description = "The answers, in the same order", body = RenewAnswer),
+    (status = 200, description = "Results, in the order of the request", body = RenewAnswer),
 ))]
 pub(super) async fn renew(caller: Caller, Many(request, _room): Many<RenewRequest>) -> Answer<RenewAnswer> {
     let ttl = request.lease.unwrap_or(limits::LEASE_DEFAULT);
@@ -122,11 +122,11 @@ pub(super) async fn renew(caller: Caller, Many(request, _room): Many<RenewReques
     let fences: Vec<Fence> = owned.iter().filter_map(|fence| fence.as_ref().ok().copied()).collect();
     let answers: Vec<ClientResult<Renewed>> = caller.client.ask(Ask::Renew { leases: fences, ttl }).await?;
     let renewed = in_place(&caller, owned, answers).await;
-    let results = renewed.into_iter().map(|renewed| ItemAnswer::of(renewed, Leased::from)).collect();
+    let results = renewed.into_iter().map(|renewed| ItemAnswer::of(renewed, |renewed| renewed)).collect();
     Ok(ok(RenewAnswer { results }))
 }
 
-/// The engine's answers about leases, each in its lease's place; a lease that is not the caller's was not asked about.
+/// Merges the engine's results with the errors of leases that were not sent to it, in the order of the request.
 async fn in_place<T>(
     caller: &Caller,
     leases: Vec<ClientResult<Fence>>,
@@ -143,10 +143,10 @@ async fn in_place<T>(
 }
 
 fn unanswered<T>() -> ClientResult<T> {
-    Err(onward_engine::Error::Internal("a call was not answered".into()).into())
+    Err(onward_engine::Error::Internal("the engine returned no result for a call".into()).into())
 }
 
-/// Carries out reports; each answer is in its report's place.
+/// Sends reports to the engine; returns the results in the order of the reports.
 async fn report(caller: &Caller, items: Vec<ReportItem>) -> ClientResult<Vec<ClientResult<Reported>>> {
     let namespace = caller.client.namespace();
     let mut good: Vec<Report> = Vec::with_capacity(items.len());
@@ -162,8 +162,8 @@ async fn report(caller: &Caller, items: Vec<ReportItem>) -> ClientResult<Vec<Cli
     Ok(in_place(caller, places, reported).await)
 }
 
-/// Carries out one report, which a key in the header makes repeatable.
-async fn report_one(caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<ReportAnswer> {
+/// Sends one report, which can be retried if the request has an idempotency key.
+async fn report_one(caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<Reported> {
     let namespace = caller.client.namespace();
     item.command = item.command.or_else(|| {
         let key = headers.get(IDEMPOTENCY_KEY)?;
@@ -171,75 +171,77 @@ async fn report_one(caller: &Caller, headers: &HeaderMap, mut item: ReportItem) 
     });
     let mut answers = report(caller, vec![item]).await?;
     let reported = answers.pop().unwrap_or_else(unanswered)?;
-    Ok(ok(reported.into()))
+    Ok(ok(reported))
 }
 
-/// Handlers that end a lease. A row holds the description, the name and the path of a handler, and its body.
+/// Declares the handlers that end a lease. A row has a description, a name, a path and the type of the body.
 macro_rules! ends {
     ($($(#[$about:meta])* $name:ident $path:tt $body:ident;)+) => {$(
         $(#[$about])*
         #[utoipa::path(post, path = $path, tag = "work", request_body = $body,
             extensions(("x-roles" = json!(["work"])), ("x-call" = json!("report"))), responses(
-            (status = 200, description = "What came of it", body = ReportAnswer),
+            (status = 200, description = "Result of the report", body = Reported),
         ))]
         pub(super) async fn $name(
             caller: Caller,
             headers: HeaderMap,
             One(request, _room): One<$body>,
-        ) -> Answer<ReportAnswer> {
+        ) -> Answer<Reported> {
             report_one(&caller, &headers, request.into()).await
         }
     )+};
 }
 
 ends! {
-    /// End an execution well.
+    /// Complete an execution with a result.
     complete "/v1/work/complete" CompleteRequest;
 
-    /// End an attempt badly; the policy decides what follows.
+    /// Fail an attempt; the policy decides whether the execution is retried.
     fail "/v1/work/fail" FailRequest;
 
-    /// Go on with an attempt later; its lease is released.
+    /// Pause an attempt, which resumes later; the lease is released.
     delay "/v1/work/delay" DelayRequest;
 
-    /// Give a lease back; another worker may take the execution at once, and no retry is used up.
+    /// Return a lease. Another worker can claim the execution at once, and it does not count as a retry.
     unclaim "/v1/work/unclaim" ReturnRequest;
 
-    /// Cancel an execution that its worker finds unwanted.
+    /// Cancel an execution as its worker.
     cancel "/v1/work/cancel" WorkerCancelRequest;
 }
 
-/// Say how far an attempt is, and learn whether its lease still holds.
+/// Report the progress of an attempt; the response has the state of its lease.
 #[utoipa::path(post, path = "/v1/work/progress", tag = "work",
     extensions(("x-roles" = json!(["work"])), ("x-call" = json!("progress"))), request_body = ProgressRequest, responses(
-    (status = 200, description = "The lease", body = Leased),
+    (status = 200, description = "State of the lease", body = Renewed),
 ))]
-pub(super) async fn progress(caller: Caller, One(request, _room): One<ProgressRequest>) -> Answer<Leased> {
+pub(super) async fn progress(caller: Caller, One(request, _room): One<ProgressRequest>) -> Answer<Renewed> {
     Ok(ok(note(&caller, request).await?))
 }
 
-async fn note(caller: &Caller, request: ProgressRequest) -> ClientResult<Leased> {
+async fn note(caller: &Caller, request: ProgressRequest) -> ClientResult<Renewed> {
     let fence = own(caller.client.namespace(), request.lease)?;
     let ask = Ask::Progress { lease: fence, percent: request.percent, message: request.message };
     let noted: ClientResult<Renewed> = caller.client.ask(ask).await;
-    Ok(veiled(caller, fence, noted).await?.into())
+    veiled(caller, fence, noted).await
 }
 
-/// Say how far many attempts are.
+/// Report the progress of many attempts.
 #[utoipa::path(post, path = "/v1/work/progress/batch", tag = "work",
     extensions(("x-roles" = json!(["work"])), ("x-call" = json!("progress"))), request_body = ProgressBatch, responses(
-    (status = 200, description = "The answers, in the same order", body = RenewAnswer),
+    (status = 200, description = "Results, in the order of the request", body = RenewAnswer),
 ))]
 pub(super) async fn progress_batch(caller: Caller, Many(batch, _room): Many<ProgressBatch>) -> Answer<RenewAnswer> {
     let notes = batch.items.into_iter().map(|request| note(&caller, request));
     let answers = futures_util::future::join_all(notes).await;
-    Ok(ok(RenewAnswer { results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |leased| leased)).collect() }))
+    Ok(ok(RenewAnswer {
+        results: answers.into_iter().map(|answer| ItemAnswer::of(answer, |renewed| renewed)).collect(),
+    }))
 }
 
-/// End many leases, each on its own, and claim more work in the same breath.
+/// End many leases, each with its own result, and optionally claim more executions in the same call.
 #[utoipa::path(post, path = "/v1/work/reports", tag = "work",
     extensions(("x-roles" = json!(["work"])), ("x-call" = json!("report"))), request_body = ReportBatch, responses(
-    (status = 200, description = "The answers, in the same order, and what was claimed", body = ReportBatchAnswer),
+    (status = 200, description = "Results, in the order of the request, and the claimed executions", body = ReportBatchAnswer),
 ))]
 pub(super) async fn reports(
     State(app): State<Arc<App>>,
@@ -250,7 +252,7 @@ pub(super) async fn reports(
         && claim.wait() > Span(0)
         && !batch.reports.is_empty()
     {
-        let why = "answers to reports cannot wait for work: leave it out, or claim by itself".to_owned();
+        let why = "a claim with reports cannot wait; leave wait out, or claim in a call of its own".to_owned();
         return Err(Rejection::InvalidArgument { field: "claim.wait", why }.into());
     }
     drop(room);
@@ -261,7 +263,7 @@ pub(super) async fn reports(
         }
     };
     let (answers, claimed) = futures_util::future::join(report(&caller, batch.reports), claiming).await;
-    let results = answers?.into_iter().map(|answer| ItemAnswer::of(answer, ReportAnswer::from)).collect();
+    let results = answers?.into_iter().map(|answer| ItemAnswer::of(answer, |reported| reported)).collect();
     // Reports that were carried out are answered, whatever became of the claim.
     let (executions, claim_problem) = match claimed {
         Some(Ok(taken)) => (taken.tell(), None),

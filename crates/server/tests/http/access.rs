@@ -35,10 +35,10 @@ async fn refused(response: Response) -> (u16, String) {
 #[tokio::test]
 async fn every_route_turns_away_whoever_may_not_call_it() {
     let site = Site::guarded().await;
-    let all = Role::ALL.map(Role::as_str);
+    let all = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>();
     let mut keys = Vec::new();
     for role in Role::ALL {
-        keys.push(site.key(&[role], &[]).await.0);
+        keys.push(site.key(&[*role], &[]).await.0);
     }
     let everything = [Role::Submit, Role::Work, Role::Operate, Role::Read];
     let (stranger, _) = site.key(&everything, &["theirs"]).await;

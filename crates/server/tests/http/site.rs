@@ -1,10 +1,9 @@
 //! A server on a store in memory, and a caller.
 
-use onward::engine::NewKey;
 use onward::keys::{Secret, hash};
 use onward::{Client, ClientOptions};
-use onward_core::ApiKeyId;
 use onward_core::record::Role;
+use onward_core::{ApiKeyId, IssueKey};
 use onward_engine::clock::Chance;
 use onward_server::{Options, Server};
 use reqwest::{Method, Response};
@@ -73,14 +72,18 @@ impl Site {
     /// A key that was just issued, and its public part.
     pub(crate) async fn key(&self, roles: &[Role], namespaces: &[&str]) -> (String, ApiKeyId) {
         let secret = Secret::draw(&Chance::from_os());
-        let new = NewKey {
+        let engine = self.client.engine().unwrap();
+        let issue = IssueKey {
+            command: engine.command_id(),
+            id: engine.key_id(),
             name: "ada".parse().unwrap(),
             hash: hash(&secret),
             roles: roles.iter().copied().collect(),
             namespaces: namespaces.iter().map(|name| name.parse().unwrap()).collect(),
             expires: None,
+            by: None,
         };
-        let kept = self.client.engine().unwrap().issue_key(new, None).await.unwrap();
+        let kept = engine.run(issue).await.unwrap();
         (secret.reveal(kept.id), kept.id)
     }
 

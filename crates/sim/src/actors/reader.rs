@@ -5,6 +5,7 @@ use crate::checker::Walk;
 use crate::clock::sleep;
 use crate::world::Running;
 use onward_core::{ExecutionId, Namespace, PayloadSlot, Span};
+use onward_engine::FindFilter;
 
 /// Tries after which a listing that does not get through is left alone.
 const TRIES_MAX: u32 = 5;
@@ -55,12 +56,13 @@ impl Caller {
     async fn list(&mut self, namespace: &Namespace) {
         let hub = self.world.hub.clone();
         let mut walk = Walk::new(namespace.clone(), self.since());
-        let (limit, mut after, mut tries) = (self.dice.between(20, 120) as usize, None, 0);
+        let (limit, mut after, mut tries) = (self.dice.between(20, 120) as usize, None::<String>, 0);
         while tries < TRIES_MAX {
             let Some(process) = self.world.any(&mut self.dice) else { return };
             let since = self.since();
             self.say(&process, format_args!("list {limit} of {namespace} after {after:?}"));
-            let call = process.engine.list(namespace, after, limit);
+            let filter = FindFilter::default();
+            let call = process.engine.find(namespace, &filter, after.as_deref(), limit);
             let Some(answer) = self.world.ask(&process, None, call).await else { return };
             hub.check(|checker| checker.listed(&mut walk, since, &answer));
             match answer {

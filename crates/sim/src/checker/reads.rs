@@ -4,7 +4,7 @@ use super::Checker;
 use super::calls::Since;
 use onward_core::record::{Execution, Record, StoredPayload, Transition};
 use onward_core::{ExecutionId, Key, Millis, Namespace, Payload, PayloadSlot};
-use onward_engine::{Error, Listing};
+use onward_engine::{Error, FindPage};
 use std::collections::BTreeSet;
 
 /// The checker of reads, by name.
@@ -104,7 +104,7 @@ impl Checker {
     }
 
     /// Somebody got a page of a listing: executions of that namespace, newest first, each once.
-    pub(crate) fn listed(&mut self, walk: &mut Walk, since: Since, answer: &Result<Listing, Error>) {
+    pub(crate) fn listed(&mut self, walk: &mut Walk, since: Since, answer: &Result<FindPage, Error>) {
         let page = match answer {
             Ok(page) => page,
             Err(error) => return self.failure("a listing", error),

@@ -1,4 +1,4 @@
-//! Cancelling an execution, from any state that is not an end.
+//! Cancelling an execution that has not ended.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Active, AttemptEnd, Cancellation, Canceller, Execution, State, StopRequest};
@@ -7,15 +7,15 @@ use crate::{Millis, Reason, Rejection, Span, Stop, View, What, limits};
 use crate::text::or_default;
 use serde::{Deserialize, Serialize};
 
-/// Cancels an execution: at once, or after a running attempt had time to stop by itself.
+/// Cancels an execution: at once, or after a running attempt had time to stop.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = CancelRequest))]
 #[serde(deny_unknown_fields, default)]
 pub struct Cancel {
-    /// Why.
+    /// Reason, recorded in the history.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Reason::is_empty")]
     pub reason: Reason,
-    /// How long a running attempt gets to stop by itself.
+    /// Time for a running attempt to stop, up to a day; the execution is cancelled at once when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace: Option<Span>,
 }
@@ -39,15 +39,15 @@ impl OperatorAct for Cancel {
     }
 }
 
-/// When the time is up that a running attempt gets to stop by itself.
+/// The time until which a running attempt can stop.
 fn until(grace: Span, now: Millis) -> Result<Millis, Rejection> {
     if grace > limits::STOP_GRACE_MAX {
-        return Err(Rejection::invalid("grace", format!("is at most {}, not {grace}", limits::STOP_GRACE_MAX)));
+        return Err(Rejection::invalid("grace", format!("must be at most {}, is {grace}", limits::STOP_GRACE_MAX)));
     }
     Ok(now + grace)
 }
 
-/// Asks a running attempt to stop. A second request may shorten its time, not lengthen it.
+/// Asks a running attempt to stop. A second request can shorten its grace period but not extend it.
 fn ask(
     execution: &mut Execution,
     active: Active,
@@ -63,10 +63,7 @@ fn ask(
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::elsewhere;
     use crate::rules::table::Row;

@@ -1,16 +1,16 @@
-//! What operators can do with an execution: one file per act, and one row of the table for what can come of it.
+//! Operator acts on an execution: one file per act, and one row of the table with its outcomes.
 
 use crate::record::Execution;
 use crate::{LeaseId, Millis, Stop, View, What};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// One thing that an operator can do with an execution.
+/// An operator act.
 pub(crate) trait OperatorAct {
-    /// Does it, and answers what happened and what came of it. The caller writes the execution.
+    /// Applies the act to the execution; returns the event and the outcome. The caller writes the execution.
     fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop>;
 }
 
-/// Makes the table of acts: a module for each, the enum of all acts, and the enum of what can come of them.
+/// Declares the acts: a module for each, the enum of all acts, and the enum of their outcomes.
 macro_rules! acts {
     ($($(#[$about:meta])* $module:ident::$act:ident => {
         $($(#[$outcome_about:meta])* $outcome:ident
@@ -19,7 +19,7 @@ macro_rules! acts {
         $(mod $module;)+
         $(pub use $module::$act;)+
 
-        /// What an operator can do with an execution.
+        /// An operator act on an execution.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -27,7 +27,7 @@ macro_rules! acts {
             $($(#[$about])* $act($act),)+
         }
 
-        /// What came of an operator's act.
+        /// Outcome of an operator act.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -51,7 +51,7 @@ macro_rules! acts {
                 match self { $(Self::$act(_) => stringify!($module),)+ }
             }
 
-            /// Writes it without its name, for requests that name it apart from their body.
+            /// Serializes the act without its `type`, for requests whose path names the act.
             ///
             /// # Errors
             /// Those of the serializer.
@@ -59,7 +59,7 @@ macro_rules! acts {
                 match self { $(Self::$act(act) => act.serialize(serializer),)+ }
             }
 
-            /// Whether this can have come of it.
+            /// Whether the act can have this outcome.
             pub(crate) fn can_answer(&self, outcome: ActOutcome) -> bool {
                 match self { $(Self::$act(_) => matches!(outcome, $(ActOutcome::$outcome { .. })|+),)+ }
             }
@@ -76,64 +76,64 @@ macro_rules! acts {
 
         /// The rows of every act in the (state × command) table.
         #[cfg(test)]
-        pub(crate) const ROWS: &[(&str, &[crate::rules::table::Row])] = &[$((stringify!($module), $module::ROWS),)+];
+        pub(crate) const ROWS: &[(&str, &[crate::rules::table::Row])] = &[$((stringify!($module), $module::rows::ROWS),)+];
     };
 }
 
 acts! {
-    /// Cancel it: at once, or after a running attempt had time to stop by itself.
+    /// Cancel the execution: at once, or after a running attempt had time to stop.
     cancel::Cancel => {
-        /// It is cancelled.
+        /// The execution is cancelled.
         Cancelled,
-        /// It was asked to stop, and is cancelled at this time if it has not ended by then.
+        /// The running attempt was asked to stop. The execution is cancelled at `until` if it has not ended by then.
         StopRequested {
-            /// When.
+            /// End of the grace period.
             until: Millis,
         },
     }
-    /// Choose when it may run; only while it waits.
+    /// Set the time at which a waiting or delayed execution runs.
     reschedule::Reschedule => {
-        /// It becomes ready at this time, or is ready.
+        /// The execution is ready, or becomes ready at `until`.
         Rescheduled {
-            /// When; absent when it is ready.
+            /// Time at which it becomes ready; absent when it is ready.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             until: Option<Millis>,
         },
     }
-    /// Choose its place in the queue.
+    /// Set the priority.
     prioritise::Prioritise => {
-        /// Its priority is changed.
+        /// The priority was changed.
         Prioritised {
-            /// What it was before.
+            /// Priority before the change.
             before: u16,
         },
     }
-    /// Change its labels.
+    /// Add and remove tags.
     tag::Tag => {
-        /// Its tags are changed.
+        /// The tags were changed.
         Tagged,
     }
-    /// Take it away from its worker.
+    /// Revoke the lease of a running execution.
     revoke::Revoke => {
-        /// Its lease was taken away.
+        /// The lease was revoked.
         Revoked {
-            /// The lease.
+            /// Id of the revoked lease.
             lease: LeaseId,
-            /// Its epoch.
+            /// Epoch of the revoked lease.
             epoch: u64,
         },
     }
-    /// Run it again after it has ended.
+    /// Run an ended execution again.
     replay::Replay => {
-        /// It runs again.
+        /// The execution is ready to run again.
         Replayed {
-            /// How often that was done by now.
+            /// Number of replays so far, including this one.
             replays: u32,
         },
     }
-    /// Remove it with all that belongs to it, after it has ended.
+    /// Remove an ended execution and all its data.
     purge::Purge => {
-        /// It is gone, or goes piece by piece.
+        /// The execution is removed, or its removal has begun.
         Purged,
     }
 }

@@ -1,16 +1,16 @@
-//! Choosing the place of an execution among the work that waits; running work takes it when it waits again.
+//! Changing the priority of an execution; a running one takes its new place when it waits again.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, State};
 use crate::{Millis, Rejection, Stop, View, What, limits};
 use serde::{Deserialize, Serialize};
 
-/// Chooses the place of an execution in its queue.
+/// Sets the priority of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PrioritiseRequest))]
 #[serde(deny_unknown_fields)]
 pub struct Prioritise {
-    /// Higher runs first; 0 to 9,000.
+    /// Priority, from 0 to 9,000; higher runs first.
     #[cfg_attr(feature = "openapi", schema(maximum = 9000))]
     pub priority: u16,
 }
@@ -29,10 +29,7 @@ impl OperatorAct for Prioritise {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -1,11 +1,11 @@
-//! Removing an execution that has ended, with all that belongs to it.
+//! Removing an ended execution and all its data.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, State};
 use crate::{Millis, Rejection, Stop, View, What};
 use serde::{Deserialize, Serialize};
 
-/// Removes an execution that has ended. The caller removes it piece by piece.
+/// Removes an ended execution and all its data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PurgeRequest))]
 #[serde(deny_unknown_fields)]
@@ -24,10 +24,7 @@ impl OperatorAct for Purge {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::elsewhere;
     use crate::rules::table::Row;

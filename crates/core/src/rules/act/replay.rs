@@ -1,4 +1,4 @@
-//! Running an execution again after it has ended: a new life with a fresh budget of retries.
+//! Running an ended execution again, with all its retries available.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, Next, State, StoredPayload};
@@ -7,35 +7,35 @@ use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What,
 use crate::text::or_default;
 use serde::{Deserialize, Serialize};
 
-/// Runs an execution again that has ended.
+/// Runs an ended execution again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReplayRequest))]
 #[serde(deny_unknown_fields, default)]
 pub struct Replay {
-    /// Why.
+    /// Reason, recorded in the history.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Reason::is_empty")]
     pub reason: Reason,
-    /// Expires it after this long; the deadline of its first life is over.
+    /// Time after which the execution expires; its earlier deadline does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Span>,
-    /// Expires it at this time; not together with `expires_after`.
+    /// Time at which the execution expires; not together with `expires_after`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub expires_at: Option<Millis>,
 }
 
 impl Replay {
-    /// Runs it again for a reason, with a new deadline if there is one.
+    /// Creates the act, optionally with a new deadline.
     #[must_use]
     pub fn new(reason: Reason, deadline: Option<When>) -> Self {
         let (expires_after, expires_at) = When::split_deadline(deadline);
         Self { reason, expires_after, expires_at }
     }
 
-    /// When it expires, if it does.
+    /// The new deadline, if it has one.
     ///
     /// # Errors
-    /// When it is given twice.
+    /// When both fields are set.
     pub fn deadline(&self) -> Result<Option<When>, Rejection> {
         When::of_fields("expires_at", self.expires_after, self.expires_at)
     }
@@ -73,10 +73,7 @@ impl OperatorAct for Replay {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -1,4 +1,4 @@
-//! Choosing when waiting work may run; the attempt that comes next stays what it is.
+//! Setting the time at which a waiting or delayed execution runs; its next attempt stays the same.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, State, Waiting, WhyDelayed};
@@ -6,15 +6,15 @@ use crate::rules::{ready, times};
 use crate::{Millis, Rejection, Span, Stop, View, What, When};
 use serde::{Deserialize, Serialize};
 
-/// Chooses when waiting work may run.
+/// Sets the time at which a waiting or delayed execution runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RescheduleRequest))]
 #[serde(deny_unknown_fields, default)]
 pub struct Reschedule {
-    /// Runs it after this delay; at once when both are absent.
+    /// Delay before it runs; it runs at once when `delay` and `run_at` are absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
-    /// Runs it at this time; not together with `delay`.
+    /// Time at which it runs; not together with `delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub run_at: Option<Millis>,
@@ -43,10 +43,7 @@ impl OperatorAct for Reschedule {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -1,4 +1,4 @@
-//! Taking an execution away from its worker.
+//! Revoking the lease of a running execution.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{AttemptEnd, Execution, State};
@@ -7,15 +7,15 @@ use crate::{LeaseId, Millis, Reason, Rejection, Stop, View, What};
 use crate::text::or_default;
 use serde::{Deserialize, Serialize};
 
-/// Takes an execution away from its worker.
+/// Revokes the lease of a running execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RevokeRequest))]
 #[serde(deny_unknown_fields, default)]
 pub struct Revoke {
-    /// Only this lease; any when absent.
+    /// Id of the lease to revoke; the current lease when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseId>,
-    /// Why.
+    /// Reason, recorded in the history.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Reason::is_empty")]
     pub reason: Reason,
 }
@@ -38,10 +38,7 @@ impl OperatorAct for Revoke {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     use super::*;
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -1,4 +1,4 @@
-//! Changing the labels of an execution, all or none; work that has ended can still be labelled.
+//! Changing the tags of an execution, all or none; an ended execution can be tagged too.
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::Execution;
@@ -7,15 +7,15 @@ use crate::text::or_default;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Changes the labels of an execution.
+/// Changes the tags of an execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = TagRequest))]
 #[serde(deny_unknown_fields, default)]
 pub struct Tag {
-    /// Labels to add or replace.
+    /// Tags to add or replace.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<TagKey, TagValue>,
-    /// Labels to take away.
+    /// Keys of tags to remove.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<TagKey>))]
     pub remove: BTreeSet<TagKey>,
@@ -29,7 +29,7 @@ impl OperatorAct for Tag {
         execution.tags.retain(|key, _| !self.remove.contains(key));
         execution.tags.extend(self.set.iter().map(|(key, value)| (key.clone(), value.clone())));
         if execution.tags.len() > limits::TAGS_MAX {
-            let why = format!("at most {} are allowed, there would be {}", limits::TAGS_MAX, execution.tags.len());
+            let why = format!("must be at most {}, would be {}", limits::TAGS_MAX, execution.tags.len());
             return Err(Rejection::invalid("tags", why).into());
         }
         execution.changed_at = execution.stamp(now);
@@ -38,10 +38,7 @@ impl OperatorAct for Tag {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};

@@ -80,10 +80,7 @@ impl Failed {
 }
 
 #[cfg(test)]
-pub(crate) use rows::ROWS;
-
-#[cfg(test)]
-mod rows {
+pub(crate) mod rows {
     
     use crate::rules::table::Row;
     use crate::rules::world::make;

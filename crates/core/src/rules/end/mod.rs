@@ -59,7 +59,7 @@ macro_rules! ends {
 
         /// The rows of every end in the (state × command) table.
         #[cfg(test)]
-        pub(crate) const ROWS: &[(&str, &[crate::rules::table::Row])] = &[$((stringify!($module), $module::ROWS),)+];
+        pub(crate) const ROWS: &[(&str, &[crate::rules::table::Row])] = &[$((stringify!($module), $module::rows::ROWS),)+];
     };
 }
 

@@ -194,10 +194,10 @@ fn public_states_are_derived_as_the_specification_says() {
         assert_eq!(state.public(), derived(&vector(&state, true, NOW)), "{state:?}");
     }
     let words = ["waiting", "delayed", "active", "completed", "failed", "cancelled", "expired"];
-    for (state, word) in PublicState::ALL.into_iter().zip(words) {
+    for (state, word) in PublicState::ALL.iter().zip(words) {
         assert_eq!(state.as_str(), word);
         assert_eq!(serde_json::to_value(state).unwrap(), word, "one spelling everywhere");
-        assert_eq!(PublicState::named(word), Some(state));
+        assert_eq!(PublicState::named(word), Some(*state));
     }
     for outcome in OUTCOMES {
         assert_eq!(outcome.public().outcome(), Some(outcome), "an end and its word belong together");
