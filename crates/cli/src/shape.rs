@@ -45,6 +45,7 @@ pub(crate) fn fields(of: &Description) -> Fields {
         ("expires_at", time(of.expires_at)),
         ("replays", (of.replays > 0).then(|| json!(of.replays))),
         ("progress", of.progress.as_ref().map(|progress| json!(progress))),
+        ("note", of.note.as_ref().map(|note| json!(note))),
         ("stop", of.stop.as_ref().map(|stop| json!(stop))),
         ("cancelled", of.cancelled.as_ref().map(|cancelled| json!(cancelled))),
         ("policy", (!of.policy.is_default()).then(|| json!(of.policy))),

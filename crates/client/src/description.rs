@@ -7,6 +7,7 @@ use onward_core::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What an execution is and where it stands. Times are those of the store's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,10 @@ pub struct Description {
     /// How far its newest attempt says it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+    /// A note that an operator wrote on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub note: Option<Arc<str>>,
     /// A running attempt was asked to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
@@ -108,6 +113,7 @@ impl Description {
             expires_at: execution.deadline,
             replays: execution.replays,
             progress: execution.progress.clone(),
+            note: execution.note.clone(),
             stop: None,
             cancelled: None,
             attempts: execution.attempts,

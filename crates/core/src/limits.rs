@@ -166,6 +166,9 @@ pub const TRIM_EVERY_MIN: Span = Span::seconds(1);
 /// See above.
 pub const TRIM_EVERY_MAX: Span = Span::minutes(10);
 
+/// Longest note on an execution. It is part of the execution's record, which every change rewrites.
+pub const NOTE_BYTES_MAX: usize = 1_024;
+
 /// Checks the length of a lease.
 pub(crate) fn check_lease(ttl: Span) -> Result<(), Rejection> {
     if (LEASE_MIN..=LEASE_MAX).contains(&ttl) {

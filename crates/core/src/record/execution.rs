@@ -97,6 +97,9 @@ pub struct Execution {
     /// How far its newest attempt says it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+    /// What an operator wrote on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Arc<str>>,
     /// The newest calls of operators, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub operated: VecDeque<Operated>,
@@ -172,6 +175,7 @@ impl Execution {
             last: None,
             result: None,
             progress: None,
+            note: None,
             operated: VecDeque::new(),
             pages: 0,
             history: Vec::new(),

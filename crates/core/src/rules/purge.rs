@@ -40,6 +40,7 @@ fn empty(execution: &mut Execution) {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
+    execution.note = None;
     execution.trace = None;
     execution.tags.clear();
     execution.history.clear();

@@ -112,6 +112,7 @@ fn emptied(mut execution: Execution) -> Execution {
     execution.result = execution.result.is_some().then(|| nothing.clone());
     execution.input = nothing;
     execution.progress = None;
+    execution.note = None;
     execution.trace = None;
     execution.tags.clear();
     execution.history.clear();
