@@ -1,6 +1,8 @@
 //! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `revoke`, `purge`: what operators do with one execution.
 
-use crate::args::{CancelArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target};
+use crate::args::{
+    AnnotateArgs, CancelArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target,
+};
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
 use crate::{open, output, shape, time};
@@ -27,6 +29,7 @@ fn order(command: OperateCommand) -> Result<(Target, Act), Problem> {
             let remove = remove.iter().map(|key| parse(key)).collect::<Result<BTreeSet<_>, _>>()?;
             (target, act::Tag { set: tags(&set)?, remove }.into())
         }
+        OperateCommand::Annotate(AnnotateArgs { target, note }) => (target, act::Annotate { note: note.into() }.into()),
         OperateCommand::Revoke(ReasonArgs { target, reason }) => {
             (target, act::Revoke { lease: None, reason: Reason::new(&reason) }.into())
         }
@@ -61,6 +64,7 @@ fn said(id: ExecutionId, outcome: ActOutcome) -> String {
         ActOutcome::Rescheduled { until: None } => format!("{id} is ready"),
         ActOutcome::Prioritised { before } => format!("changed the priority of {id}; it was {before}"),
         ActOutcome::Tagged => format!("changed the tags of {id}"),
+        ActOutcome::Annotated => format!("changed the note on {id}"),
         ActOutcome::Revoked { epoch, .. } => format!("took {id} from its worker (lease {epoch}); it is ready again"),
         ActOutcome::Replayed { replays } => format!("{id} runs again (replay {replays})"),
         ActOutcome::Purged => format!("purged {id}"),

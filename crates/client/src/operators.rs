@@ -76,6 +76,15 @@ impl Client {
         self.operate(id, act::Tag { set: tags, remove }).await.map(|_| ())
     }
 
+    /// Writes a note on an execution, at most 1,024 bytes; an empty one removes it. It replaces the note before and is seen
+    /// in the history with who wrote it.
+    ///
+    /// # Errors
+    /// A refusal when there is no such execution or the note is too long, or a failure of the store.
+    pub async fn annotate(&self, id: ExecutionId, note: &str) -> Result<()> {
+        self.operate(id, act::Annotate { note: note.into() }).await.map(|_| ())
+    }
+
     /// Takes a running execution away from its worker; it is ready again at once, as after a lost worker.
     ///
     /// # Errors

@@ -1,37 +1,38 @@
-//! What happened: one event per transition, written once to the partition's feed in the transition's own commit.
+//! Events: one per transition, written once to the partition's feed in the commit of the transition.
 
 use crate::record::{Canceller, Format, LaneState, Outcome, is_default};
 use crate::{Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// One transition.
+/// An event: one transition of an execution, or a change of a lane, an API key or the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// The format of this event.
+    /// Version of the event format.
     #[serde(rename = "v")]
     #[cfg_attr(feature = "openapi", schema(value_type = u32, example = 1))]
     pub format: Format,
-    /// When.
+    /// Time of the event.
     pub at: Millis,
-    /// Whose.
+    /// Namespace of the event.
     pub namespace: Namespace,
-    /// In which lane.
+    /// Lane of the event.
     pub lane: Lane,
-    /// Of which execution; absent when a lane changed or the store was restored.
+    /// Execution of the event; absent for events about lanes, API keys and the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
-    /// Who did it, when it was an operator with a name.
+    /// Name of the operator who caused it, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
-    /// What.
+    /// Type of the event, and the fields of this type.
     #[serde(flatten)]
     pub what: What,
 }
 
 impl Event {
-    /// Tells the readers of one partition that the store was restored. It concerns every namespace, and names the default
-    /// one since it must name one.
+    /// Creates the event for a restored store. It is about every namespace; its own is the default one because the field
+    /// is required.
     #[must_use]
     pub fn restored(at: Millis) -> Self {
         let (namespace, lane) = (Namespace::default(), Lane::default());
@@ -39,10 +40,10 @@ impl Event {
     }
 }
 
-/// Makes the table of events: the enum of all that can happen, and their names.
+/// Declares the types of events and their names.
 macro_rules! events {
     ($($(#[$about:meta])* $name:literal $variant:ident $({ $($fields:tt)* })?,)+) => {
-        /// What happened.
+        /// Type of an event, with its fields.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -51,10 +52,10 @@ macro_rules! events {
         }
 
         impl What {
-            /// Every name that [`What::name`] answers.
+            /// All names that [`What::name`] returns.
             pub const NAMES: &'static [&'static str] = &[$($name,)+];
 
-            /// The stable word for it.
+            /// Stable name.
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant { .. } => $name,)+ }
@@ -64,175 +65,181 @@ macro_rules! events {
 }
 
 events! {
-    /// An execution was accepted.
+    /// The execution was submitted.
     "submitted" Submitted {
-        /// Which handler it is for.
+        /// Kind of work, which selects the handler.
         kind: Kind,
-        /// When it becomes ready, if not at once.
+        /// Time at which it becomes ready; absent when it is ready at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delayed_until: Option<Millis>,
     },
-    /// Its time came.
+    /// The delayed execution became ready.
     "ready" Ready,
-    /// A worker acquired a lease on it and an attempt began.
+    /// A worker claimed the execution, and an attempt started or resumed.
     "claimed" Claimed {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// The lease's epoch.
+        /// Epoch of the lease.
         epoch: u64,
-        /// Who.
+        /// Name of the worker.
         worker: WorkerName,
-        /// Whether the attempt goes on after a pause.
+        /// Whether the attempt resumed after a pause.
         #[serde(default, skip_serializing_if = "is_default")]
         resumed: bool,
     },
-    /// Its worker goes on with the attempt later and released the lease.
+    /// The worker paused the attempt and released the lease.
     "delayed" Delayed {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// When it goes on.
+        /// Time at which the attempt resumes.
         until: Millis,
     },
-    /// The attempt succeeded, the lease was released, and the execution finished.
+    /// The attempt succeeded, and the execution completed.
     "completed" Completed {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
     },
-    /// The attempt failed and the lease was released; the execution is tried again at `retry_at` or has failed.
+    /// The attempt failed; the execution is retried at `retry_at`, or has failed.
     "attempt_failed" AttemptFailed {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What kind of failure.
+        /// Category of the failure.
         category: Category,
-        /// When it is tried again; absent when the execution failed for good.
+        /// Time of the retry; absent when the execution failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
-    /// The lease ran out and the attempt was interrupted.
+    /// The lease expired, which interrupted the attempt.
     "lease_expired" LeaseExpired {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// When it may be claimed again; absent when the execution failed for good.
+        /// Time from which it can be claimed again; absent when the execution failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         again_at: Option<Millis>,
     },
-    /// The lease was given back.
+    /// The lease was returned.
     "returned" Returned {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
     },
-    /// An operator took the lease away and the attempt was interrupted.
+    /// An operator revoked the lease, which interrupted the attempt.
     "lease_revoked" LeaseRevoked {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// Why.
+        /// Reason.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
-        /// When it may be claimed again; absent when the execution failed for good.
+        /// Time from which it can be claimed again; absent when the execution failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         again_at: Option<Millis>,
     },
-    /// The attempt ran for too long and the lease was released; it is tried again at `retry_at` or has expired.
+    /// The attempt timed out; the execution is retried at `retry_at`, or has expired.
     "timed_out" TimedOut {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// When it is tried again; absent when the execution expired.
+        /// Time of the retry; absent when the execution expired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
-    /// Its deadline passed.
+    /// The deadline passed, and the execution expired.
     "expired" Expired {
-        /// The attempt that this ended.
+        /// Number of the attempt that this ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
-        /// Whether that attempt was paused, so that nobody held a lease.
+        /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
         paused: bool,
     },
-    /// It was asked to stop.
+    /// The running attempt was asked to stop.
     "stop_requested" StopRequested {
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// When it is cancelled if it has not ended by then.
+        /// End of the grace period: the execution is cancelled then if it has not ended.
         until: Millis,
-        /// Why.
+        /// Reason.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
     },
-    /// It was cancelled.
+    /// The execution was cancelled.
     "cancelled" Cancelled {
-        /// By whom.
+        /// Who cancelled it.
         cancelled_by: Canceller,
-        /// Why.
+        /// Reason.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
-        /// The attempt that this ended.
+        /// Number of the attempt that this ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
-        /// Whether that attempt was paused, so that nobody held a lease.
+        /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
         paused: bool,
     },
-    /// An operator chose when it may run.
+    /// An operator rescheduled the execution.
     "rescheduled" Rescheduled {
-        /// When; absent when it is ready.
+        /// Time at which it becomes ready; absent when it is ready.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Millis>,
     },
-    /// An operator changed its place in the queue.
+    /// An operator changed the priority.
     "priority_changed" PriorityChanged {
-        /// What it was.
+        /// Priority before the change.
         before: u16,
-        /// What it is.
+        /// Priority after the change.
         after: u16,
     },
-    /// An operator changed its labels.
+    /// An operator changed the tags.
     "tags_changed" TagsChanged,
-    /// An operator had it run again.
+    /// An operator set the note, or removed it.
+    "annotated" Annotated {
+        /// The note; empty when it was removed.
+        #[cfg_attr(feature = "openapi", schema(value_type = String))]
+        note: Arc<str>,
+    },
+    /// An operator replayed the execution.
     "replayed" Replayed {
-        /// How often that was done by now.
+        /// Number of replays so far, including this one.
         replays: u32,
-        /// Why.
+        /// Reason.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
     },
-    /// It is removed with all that belongs to it.
+    /// The execution and all its data are being removed.
     "purged" Purged,
     /// An operator changed a lane.
     "lane_changed" LaneChanged {
-        /// What it lets through now.
+        /// State of the lane after the change.
         state: LaneState,
-        /// Grows with every decision.
+        /// Revision of the settings; grows with every change.
         revision: u64,
     },
-    /// A key was issued.
+    /// An API key was issued.
     "key_issued" KeyIssued {
-        /// Its public part.
+        /// Id of the API key.
         key: ApiKeyId,
-        /// Who holds it.
+        /// Name of the holder.
         name: Actor,
     },
-    /// A key was revoked.
+    /// An API key was revoked.
     "key_revoked" KeyRevoked {
-        /// Its public part.
+        /// Id of the API key.
         key: ApiKeyId,
-        /// Who held it.
+        /// Name of the holder.
         name: Actor,
     },
-    /// The store was restored from a copy: what readers were told after that copy was made may be undone.
+    /// The store was restored from a backup: events that were read before may be undone.
     "restored" Restored,
 }
 
 /// What a transition meant for the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeaseEvent {
-    /// A worker got it.
+    /// A worker acquired it.
     Acquired,
-    /// Its worker gave it up, in whatever way.
+    /// It was released.
     Released,
-    /// It ran out.
+    /// It expired.
     Expired,
-    /// An operator took it away.
+    /// An operator revoked it.
     Revoked,
 }
 

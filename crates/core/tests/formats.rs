@@ -198,6 +198,7 @@ fn act(outcome: ActOutcome) -> &'static str {
         ActOutcome::Rescheduled { .. } => "act: rescheduled",
         ActOutcome::Prioritised { .. } => "act: prioritised",
         ActOutcome::Tagged => "act: tagged",
+        ActOutcome::Annotated => "act: annotated",
         ActOutcome::Revoked { .. } => "act: revoked",
         ActOutcome::Replayed { .. } => "act: replayed",
         ActOutcome::Purged => "act: purged",
@@ -211,7 +212,7 @@ fn every_word_that_is_ever_stored_has_a_body() {
         let body = Bytes::from_static(text.trim_end().as_bytes());
         words(&codec::decode(&key.parse().unwrap(), &body), &mut found);
     }
-    let (ends, kinds, nexts, whys, outcomes, acts, pauses) = (7, 4, 5, 5, 4, 8, 2);
+    let (ends, kinds, nexts, whys, outcomes, acts, pauses) = (7, 4, 5, 5, 4, 9, 2);
     assert_eq!(found.len(), ends + kinds + nexts + (1 + whys) + outcomes + acts + pauses, "{found:#?}");
 }
 
@@ -248,6 +249,7 @@ fn what(event: &Event) -> &'static str {
         What::Rescheduled { .. } => "rescheduled",
         What::PriorityChanged { .. } => "priority_changed",
         What::TagsChanged => "tags_changed",
+        What::Annotated { .. } => "annotated",
         What::Replayed { .. } => "replayed",
         What::Purged => "purged",
         What::LaneChanged { .. } => "lane_changed",

@@ -20,6 +20,8 @@ pub(crate) enum OperateCommand {
     /// Add and remove tags of an execution.
     #[command(after_help = TAG_EXAMPLES)]
     Tag(TagArgs),
+    /// Write a note on an execution; an empty one removes it.
+    Annotate(AnnotateArgs),
     /// Revoke a worker's lease; the execution becomes ready again at once.
     Revoke(ReasonArgs),
     /// Delete a finished execution and everything that belongs to it.
@@ -77,6 +79,14 @@ pub(crate) struct TagArgs {
     /// Tag to remove; repeatable.
     #[arg(long = "remove", value_name = "KEY")]
     pub(crate) remove: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnnotateArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Note, at most 1024 bytes.
+    pub(crate) note: String,
 }
 
 #[derive(Debug, Args)]

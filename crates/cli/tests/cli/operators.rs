@@ -66,6 +66,8 @@ fn waiting_work_is_steered() {
     let found = place.json(&["get", &id]);
     assert_eq!((&found["state"], &found["priority"]), (&json!("waiting"), &json!(7)));
     assert_eq!(found["tags"], json!({ "customer": "42" }));
+    assert_eq!(place.run(&["annotate", &id, "ask Ada first"]).out, format!("changed the note on {id}\n"));
+    assert_eq!(place.json(&["get", &id])["note"], json!("ask Ada first"));
     place.run(&["revoke", &id]).refused("execution_not_active", 1);
     place.run(&["priority", &id, "9001"]).refused("invalid_argument", 1);
     place.run(&["tag", &id]).refused("usage", 2);

@@ -93,6 +93,9 @@ on_every_store! {
         let second = client.submit("work", &2).tag("customer", "7").await.unwrap().id;
         assert_eq!(client.set_priority(second, 9).await.unwrap(), 0);
         client.set_tags(second, [("vip", "yes")], ["customer"]).await.unwrap();
+        client.annotate(second, "for the demo").await.unwrap();
+        assert_eq!(client.get(second).await.unwrap().unwrap().note.as_deref(), Some("for the demo"));
+        assert_eq!(client.annotate(second, &"x".repeat(1_025)).await.unwrap_err().code(), "invalid_argument");
         let (order, mut ran) = mpsc::unbounded_channel();
         let worker = Worker::new(client)
             .on("work", move |ctx: Context, _: u32| {

@@ -150,6 +150,7 @@ fn act() -> impl Strategy<Value = Act> {
         4 => when().prop_map(|when| Act::Reschedule(act::Reschedule::from(when))),
         1 => priority.prop_map(|priority| Act::Prioritise(act::Prioritise { priority })),
         2 => (set, remove).prop_map(|(set, remove): (BTreeMap<_, _>, BTreeSet<_>)| Act::Tag(act::Tag { set, remove })),
+        1 => (0_usize..1_100).prop_map(|bytes| Act::Annotate(act::Annotate { note: "n".repeat(bytes).into() })),
         2 => lease.prop_map(|lease| Act::Revoke(act::Revoke { lease, reason: "stuck".into() })),
         4 => deadline().prop_map(|deadline| Act::Replay(act::Replay::new("again".into(), deadline))),
         2 => Just(Act::Purge(act::Purge {})),

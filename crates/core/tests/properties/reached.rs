@@ -37,7 +37,7 @@ const STATES: [&str; 19] = [
     "history in pages",
 ];
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "submit",
     "claim",
     "renew",
@@ -50,6 +50,7 @@ const COMMANDS: [&str; 22] = [
     "reschedule",
     "prioritise",
     "tag",
+    "annotate",
     "revoke",
     "replay",
     "purge",

@@ -57,6 +57,9 @@ acts! {
     /// Add and remove tags of an execution.
     tag "/v1/executions/{id}/tag" Tag;
 
+    /// Set the note of an execution; an empty note removes it.
+    annotate "/v1/executions/{id}/annotate" Annotate;
+
     /// Revoke the lease of a running execution, so that another worker can claim it.
     revoke "/v1/executions/{id}/revoke" Revoke;
 

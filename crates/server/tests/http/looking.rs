@@ -1,6 +1,7 @@
 //! Searching, explaining, steering and bulk actions.
 
 use crate::site::{As, Site};
+use onward_core::record::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -129,5 +130,84 @@ async fn the_description_is_served_and_health_is_told() {
         metrics.contains("onward_http_calls_total{method=\"GET\",route=\"/healthz\",status=\"2xx\"} 1"),
         "{metrics}"
     );
+    site.drained().await;
+}
+
+/// A note is seen with who wrote it wherever one looks, and a repeat finds itself.
+#[tokio::test]
+async fn a_note_is_seen_with_its_author() {
+    let site = Site::guarded().await;
+    let (key, _) = site.key(&[Role::Submit, Role::Operate], &[]).await;
+    let ada = As { key: Some(&key), namespace: None };
+    let submitted = site.send(&ada, Method::POST, "/v1/executions", Some(&json!({"kind": "k"}))).await;
+    let id = submitted.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned();
+    for note in ["ask the customer first", "not taken: a repeat"] {
+        let request = site.request(Method::POST, &format!("/v1/executions/{id}/annotate")).bearer_auth(&key);
+        let answer = request.header("Idempotency-Key", "note-1").json(&json!({ "note": note })).send().await.unwrap();
+        assert_eq!(answer.json::<Value>().await.unwrap(), json!({"outcome": {"type": "annotated"}}));
+    }
+    let look = async |path: String| site.send(&ada, Method::GET, &path, None).await.json::<Value>().await.unwrap();
+    assert_eq!(look(format!("/v1/executions/{id}")).await["note"], "ask the customer first");
+    let history = look(format!("/v1/executions/{id}/history")).await;
+    assert_eq!(history["transitions"].as_array().unwrap().len(), 2);
+    let events = look(format!("/v1/events?execution={id}&names=annotated")).await;
+    assert_eq!(events["events"].as_array().unwrap().len(), 1);
+    for told in [&history["transitions"][1], &events["events"][0]["event"]] {
+        let (kind, by, note) = (json!("annotated"), json!("ada"), json!("ask the customer first"));
+        assert_eq!((&told["type"], &told["by"], &told["note"]), (&kind, &by, &note));
+    }
+    let (path, long) = (format!("/v1/executions/{id}/annotate"), json!({"note": "x".repeat(1025)}));
+    let long = site.send(&ada, Method::POST, &path, Some(&long)).await;
+    let problem = long.json::<Value>().await.unwrap();
+    assert_eq!((&problem["code"], &problem["field"]), (&json!("invalid_argument"), &json!("note")));
+    site.drained().await;
+}
+
+/// What is read of an execution can be sent again as it is.
+#[tokio::test]
+async fn what_is_read_can_be_submitted_again() {
+    let site = Site::open().await;
+    let written = json!({
+        "kind": "charge", "lane": "money", "priority": 7, "expires_after": "1d",
+        "tags": {"customer": "42"}, "requires": ["gpu"],
+        "policy": {"retry": {"max_retries": 5, "first_pause": "2s", "longest_pause": "1m", "jitter": false,
+            "categories": ["transient"]}, "attempt_timeout": "90s", "max_reclaims": 3, "max_replays": 2, "retention": "1d",
+            "dedup_window": "1h"},
+    });
+    let first = site.get(&format!("/v1/executions/{}", site.submit(written.clone()).await)).await.1;
+    let fields = ["kind", "lane", "priority", "expires_at", "tags", "requires", "policy"];
+    let again: Value = fields
+        .iter()
+        .map(|field| ((*field).to_owned(), first[field].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    assert_eq!(again["policy"]["retry"]["first_pause"], 2_000);
+    let second = site.get(&format!("/v1/executions/{}", site.submit(again.clone()).await)).await.1;
+    for field in fields {
+        assert!(!first[field].is_null() && second[field] == first[field], "{field}");
+    }
+    let nothing = json!({
+        "kind": "charge", "input": null, "lane": null, "priority": null, "delay": null, "tags": null, "requires": null,
+        "policy": null, "unique_key": null, "expires_at": null, "uuid": null, "trace": null,
+    });
+    let plain = site.get(&format!("/v1/executions/{}", site.submit(nothing).await)).await.1;
+    assert_eq!((&plain["lane"], &plain["priority"]), (&json!("default"), &json!(0)), "null is the same as absent");
+    site.drained().await;
+}
+
+/// A list is no object, and what is wrong is said without the names of our types.
+#[tokio::test]
+async fn a_list_is_no_object() {
+    let site = Site::open().await;
+    for (body, field) in [
+        (json!(["k"]), Value::Null),
+        (json!({"kind": "k", "policy": ["x"]}), json!("policy")),
+        (json!({"kind": "k", "priority": 70_000}), json!("priority")),
+    ] {
+        let (status, problem) = site.post("/v1/executions", body.clone()).await;
+        assert_eq!((status, &problem["code"], &problem["field"]), (400, &json!("invalid_body"), &field), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(!["struct", "u16", "NewExecution"].iter().any(|word| detail.contains(word)), "{detail}");
+    }
     site.drained().await;
 }

@@ -113,6 +113,11 @@ acts! {
         /// The tags were changed.
         Tagged,
     }
+    /// Set or remove the note.
+    annotate::Annotate => {
+        /// The note was set or removed.
+        Annotated,
+    }
     /// Revoke the lease of a running execution.
     revoke::Revoke => {
         /// The lease was revoked.

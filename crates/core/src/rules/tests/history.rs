@@ -120,6 +120,7 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
         (What::Rescheduled { until: None }, "rescheduled", None, None),
         (What::PriorityChanged { before: 0, after: 1 }, "priority_changed", None, None),
         (What::TagsChanged, "tags_changed", None, None),
+        (What::Annotated { note: "later".into() }, "annotated", None, None),
         (What::Replayed { replays: 1, reason: reason.clone() }, "replayed", None, None),
         (What::Purged, "purged", None, None),
         (What::LaneChanged { state: LaneState::Open, revision: 1 }, "lane_changed", None, None),
@@ -133,5 +134,5 @@ fn every_event_says_what_it_means_for_the_end_and_for_the_lease() {
         assert_eq!((what.name(), what.outcome(), what.lease()), (name, outcome, lease));
         names.insert(name);
     }
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 20);
 }

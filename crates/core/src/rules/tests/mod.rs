@@ -1,6 +1,7 @@
 //! The rules, transition by transition and refusal by refusal.
 
 mod access;
+mod annotate;
 mod audit;
 mod cancel;
 mod claim;

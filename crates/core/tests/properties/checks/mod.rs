@@ -130,6 +130,7 @@ fn what_never_changes(change: &Change<'_>) {
         let frozen = Execution {
             input: if stub { StoredPayload::Json(Json::null()) } else { before.input.clone() },
             tags: if stub || by("tag") { after.tags.clone() } else { before.tags.clone() },
+            note: if stub || by("annotate") { after.note.clone() } else { before.note.clone() },
             priority: if by("prioritise") { after.priority } else { before.priority },
             deadline: if by("replay") { after.deadline } else { before.deadline },
             state: after.state.clone(),
