@@ -1,4 +1,4 @@
-//! An execution as its users see it.
+//! The description of an execution that clients get.
 
 use onward_core::record::{AttemptEnd, Cancellation, Execution, Progress, PublicState, Readiness, State, StopRequest};
 use onward_core::{
@@ -9,82 +9,82 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an execution is and where it stands. Times are those of the store's clock.
+/// An execution. Times are those of the store's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Execution))]
 #[non_exhaustive]
 pub struct Description {
-    /// Its stable name.
+    /// Id.
     pub id: ExecutionId,
-    /// Whose it is.
+    /// Namespace.
     pub namespace: Namespace,
-    /// Where it queues.
+    /// Lane in which it queues.
     pub lane: Lane,
-    /// Which handler runs it.
+    /// Kind of work, which selects the handler.
     pub kind: Kind,
-    /// Where it stands.
+    /// Current state.
     pub state: PublicState,
-    /// Higher runs first.
+    /// Priority; higher runs first.
     pub priority: u16,
-    /// Labels.
+    /// Tags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<TagKey, TagValue>,
-    /// The capabilities it requires.
+    /// Capabilities that a worker must have to claim it.
     #[serde(default, skip_serializing_if = "Class::is_empty")]
     pub requires: Class,
-    /// What its submitter and its lane decided beforehand.
+    /// Policy: that of the submit, completed with the defaults of the lane.
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
-    /// The key it was submitted under.
+    /// Idempotency key of the submit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// The key that stands for it until it ends.
+    /// Unique key, which no other execution can have until this one ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
-    /// When it expires, wherever it stands then.
+    /// Time at which it expires if it has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
-    /// How often it was run again after it had ended.
+    /// Number of replays.
     pub replays: u32,
-    /// How far its newest attempt says it is.
+    /// Progress of the newest attempt, as its worker reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// A note that an operator wrote on it.
+    /// Note of an operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub note: Option<Arc<str>>,
-    /// A running attempt was asked to stop.
+    /// Set once the running attempt was asked to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
-    /// Who cancelled it and why.
+    /// Who cancelled it and the reason, if it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancellation>,
-    /// How many attempts were made.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How many failures were followed by another attempt.
+    /// Number of retries after failures.
     pub retries: u32,
-    /// How many lost workers were followed by another attempt.
+    /// Number of attempts after lost leases.
     pub reclaims: u32,
-    /// When it was submitted.
+    /// Time at which it was submitted.
     pub created_at: Millis,
-    /// When it was first claimed.
+    /// Time of the first claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Millis>,
-    /// When it last changed.
+    /// Time of the last change.
     pub changed_at: Millis,
-    /// When it ended.
+    /// Time of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Millis>,
-    /// When it becomes ready, while it is delayed.
+    /// Time at which it becomes ready, if it is delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Millis>,
-    /// Who runs it, or ran it last.
+    /// Worker that runs it, or ran it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerName>,
-    /// When the worker's lease ends unless it is renewed.
+    /// Time at which the lease expires unless it is renewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Millis>,
-    /// Why it failed, or why its last attempt failed.
+    /// Reason why it, or its last attempt, failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }

@@ -1,4 +1,4 @@
-//! What a client can learn about an execution: its attempts, its history, and why it stands where it stands.
+//! Reading the attempts and the history of an execution, and the explanation of its state.
 
 use crate::call::Ask;
 use crate::{Client, Result};
@@ -6,23 +6,23 @@ use onward_core::record::{Active, AttemptEnd, AttemptKind, EndedAttempt, Executi
 use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
-/// One run of an execution.
+/// One attempt of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Attempt))]
 #[non_exhaustive]
 pub struct AttemptDescription {
-    /// Counts from 1 without gaps.
+    /// Number of the attempt, from 1 without gaps.
     pub number: u32,
-    /// Why it was made.
+    /// Why the attempt was started.
     pub kind: AttemptKind,
-    /// Who runs it, or ran it last.
+    /// Worker that runs it, or ran it last.
     pub worker: WorkerName,
-    /// When it was first claimed.
+    /// Time of its first claim.
     pub started_at: Millis,
-    /// When it ended; absent while it runs or is paused.
+    /// Time of its end; absent while it runs or is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
-    /// How long it ran before its last pause or its end, without pauses.
+    /// Running time until its last pause or its end, without pauses.
     pub ran: Span,
     /// How it ended; absent while it runs or is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ impl Client {
         self.ask(Ask::Attempts(id)).await
     }
 
-    /// Everything that happened to an execution, oldest first.
+    /// The history of an execution, oldest first.
     ///
     /// # Errors
     /// A refusal when there is no such execution, or a failure of the store.
@@ -88,7 +88,7 @@ impl Client {
         self.ask(Ask::History(id)).await
     }
 
-    /// Why an execution stands where it stands, and what would move it on.
+    /// Explains the state of an execution: the reason for it, and what would change it.
     ///
     /// # Errors
     /// A refusal when there is no such execution, or a failure of the store.

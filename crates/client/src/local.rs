@@ -8,8 +8,8 @@ use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
-    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Rejection, Report, RevokeKey,
-    SetLane, Span, limits,
+    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Progress, Rejection, Report,
+    RevokeKey, SetLane, Span, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, EventFilter, Subscription, Told, Wants};
@@ -40,7 +40,9 @@ impl Local {
             Ask::Claim { wants, wait } => engine.claim(&wants, wait).await?.into(),
             Ask::Renew { leases, ttl } => each(engine.renew(&leases, ttl).await).into(),
             Ask::Report { reports, claim } => self.report(reports, claim).await.into(),
-            Ask::Progress { lease, percent, message } => engine.progress(lease, percent, message).await?.into(),
+            Ask::Progress { lease, percent, message } => {
+                engine.run(Progress { fence: lease, percent, message }).await?.into()
+            }
             Ask::Get(id) => self.visible(&namespace, id).await?.map(|found| Box::new(Description::of(&found))).into(),
             Ask::Ending { id, wait } => self.ending(&namespace, id, wait).await?.into(),
             Ask::Input(id) => self.input(&namespace, id).await?.into(),

@@ -174,7 +174,7 @@ pub(crate) fn check_lease(ttl: Span) -> Result<(), Rejection> {
     if (LEASE_MIN..=LEASE_MAX).contains(&ttl) {
         return Ok(());
     }
-    Err(Rejection::invalid("lease", format!("is {LEASE_MIN} to {LEASE_MAX}, not {ttl}")))
+    Err(Rejection::invalid("lease", format!("must be between {LEASE_MIN} and {LEASE_MAX}, is {ttl}")))
 }
 
 /// Checks a priority.
@@ -182,5 +182,5 @@ pub(crate) fn check_priority(priority: u16) -> Result<(), Rejection> {
     if priority <= PRIORITY_MAX {
         return Ok(());
     }
-    Err(Rejection::invalid("priority", format!("is 0 to {PRIORITY_MAX}, not {priority}")))
+    Err(Rejection::invalid("priority", format!("must be between 0 and {PRIORITY_MAX}, is {priority}")))
 }

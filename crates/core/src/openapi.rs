@@ -37,6 +37,10 @@ fn number(describe: &str, example: u64) -> RefOr<Schema> {
         .into()
 }
 
+fn number_or_text(describe: &str, example: u64, text: RefOr<Schema>) -> RefOr<Schema> {
+    OneOfBuilder::new().item(number("Milliseconds.", example)).item(text).description(Some(describe)).into()
+}
+
 impl PartialSchema for Class {
     fn schema() -> RefOr<Schema> {
         ArrayBuilder::new()
@@ -76,56 +80,51 @@ macro_rules! schema {
 }
 
 schema! {
-    Namespace => text("A tenant.", limits::NAMESPACE_BYTES_MAX, PLAIN, "default"),
-    Lane => text("A named queue; it exists by being used.", limits::LANE_BYTES_MAX, PLAIN, "emails"),
-    Kind => text("Which handler runs an execution.", limits::KIND_BYTES_MAX, PRINTABLE, "send-email"),
-    WorkerName => text("Who holds a lease, for people to read.", limits::WORKER_BYTES_MAX, PRINTABLE, "mailer-1"),
+    Namespace => text("Namespace: the executions, lanes and events of one tenant.", limits::NAMESPACE_BYTES_MAX, PLAIN, "default"),
+    Lane => text("Name of a lane, which is a queue. A lane exists as soon as it is used.", limits::LANE_BYTES_MAX, PLAIN, "emails"),
+    Kind => text("Kind of work, which selects the handler.", limits::KIND_BYTES_MAX, PRINTABLE, "send-email"),
+    WorkerName => text("Name of a worker, for people.", limits::WORKER_BYTES_MAX, PRINTABLE, "mailer-1"),
     IdempotencyKey => text(
-        "Makes a submit with the same key answer the first execution.",
+        "Idempotency key: a submit with the same key returns the first execution.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX, PRINTABLE, "order-17",
     ),
-    UniqueKey => text("Stands for one unfinished execution at a time.", limits::UNIQUE_KEY_BYTES_MAX, PRINTABLE, "nightly"),
-    Capability => text("Something that a worker can do.", limits::CAPABILITY_BYTES_MAX, PLAIN, "gpu"),
-    TagKey => text("The key of a label.", limits::TAG_BYTES_MAX, PLAIN, "customer"),
-    TagValue => text("The value of a label.", limits::TAG_BYTES_MAX, PRINTABLE, "42"),
+    UniqueKey => text("Unique key: at most one execution that has not ended has it.", limits::UNIQUE_KEY_BYTES_MAX, PRINTABLE, "nightly"),
+    Capability => text("Capability of a worker.", limits::CAPABILITY_BYTES_MAX, PLAIN, "gpu"),
+    TagKey => text("Key of a tag.", limits::TAG_BYTES_MAX, PLAIN, "customer"),
+    TagValue => text("Value of a tag.", limits::TAG_BYTES_MAX, PRINTABLE, "42"),
     Category => text(
-        "The kind of a failure; `permanent` and `cancelled` are never retried.",
+        "Category of a failure; `permanent` and `cancelled` are never retried.",
         limits::CATEGORY_BYTES_MAX, "^[a-z0-9_]+$", "transient",
     ),
     ExecutionId => text(
-        "The stable name of an execution.",
+        "Id of an execution.",
         64, "^x-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-(0|[1-9][0-9]{0,4})$",
         "x-0192f0c8-0000-7000-8000-000000000001-17",
     ),
-    CommandId => text("Names one call, so that a repeat of it gets the first answer.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
-    ApiKeyId => text("Names one key.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
-    Actor => text("Who did something.", limits::ACTOR_BYTES_MAX, PRINTABLE, "ada"),
-    LeaseId => text("Names one lease.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    CommandId => text("Id of a call; a retry with the same id returns the first result.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    ApiKeyId => text("Id of an API key.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    Actor => text("Name of an operator or of the holder of an API key.", limits::ACTOR_BYTES_MAX, PRINTABLE, "ada"),
+    LeaseId => text("Id of a lease.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     TraceContext => text(
-        "The place in a trace from which an execution was submitted, as the W3C's `traceparent`.",
+        "Trace context of the submitter, as in the W3C header `traceparent`.",
         55, "^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$",
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ),
-    Millis => number("A time: milliseconds since 1970 on the store's clock.", 1_800_000_000_000),
+    Millis => number("Time in milliseconds since 1970, on the store's clock.", 1_800_000_000_000),
     Time => {
-        let text = ObjectBuilder::new()
-            .schema_type(SchemaType::new(Type::String))
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-            .examples(["2030-01-01T09:00:00Z"]);
-        let describe = "A time: milliseconds since 1970, or text with a zone.";
-        OneOfBuilder::new().item(number("Milliseconds since 1970.", 1_800_000_000_000)).item(text).description(Some(describe)).into()
+        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+        let text = ObjectBuilder::new().schema_type(SchemaType::new(Type::String)).format(Some(format));
+        let text = text.examples(["2030-01-01T09:00:00Z"]).into();
+        number_or_text("A time: milliseconds since 1970, or text with a zone.", 1_800_000_000_000, text)
     },
     Span => {
-        let text = ObjectBuilder::new()
-            .schema_type(SchemaType::new(Type::String))
-            .pattern(Some("^([0-9]{1,3}d)?([0-9]{1,3}h)?([0-9]{1,3}m)?[0-9]{1,5}(s|ms)$"))
-            .examples(["30s"]);
-        let describe = "A length of time: milliseconds, or text such as 30s, 5m, 1h30m or 2d. Answers hold milliseconds.";
-        OneOfBuilder::new().item(number("Milliseconds.", 30_000)).item(text).description(Some(describe)).into()
+        let pattern = "^([0-9]{1,3}d)?([0-9]{1,3}h)?([0-9]{1,3}m)?[0-9]{1,5}(s|ms)$";
+        let about = "A length of time: milliseconds, or text such as 30s, 5m, 1h30m or 2d. Answers hold milliseconds.";
+        number_or_text(about, 30_000, text("Text with units.", 40, pattern, "30s"))
     },
     Reason => ObjectBuilder::new()
         .schema_type(SchemaType::new(Type::String))
-        .description(Some("A short text for people; a longer one than 512 bytes is cut."))
+        .description(Some("Short text for people, truncated to 512 bytes."))
         .examples(["the customer changed their mind"])
         .build()
         .into(),

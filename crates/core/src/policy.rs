@@ -1,4 +1,4 @@
-//! What an execution's submitter decided beforehand: retries, their pauses, timeouts, and how long things are kept.
+//! The policy of an execution: retries, timeouts and retention.
 
 use crate::ids::mix;
 use crate::reason::cut;
@@ -6,71 +6,71 @@ use crate::{Rejection, Span, limits};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
-/// Frozen when the execution is submitted.
+/// Retries, timeouts and retention of an execution; fixed when it is submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
-    /// What to do when an attempt fails; three retries with growing pauses when absent.
+    /// Retries of failed attempts; three retries with growing pauses when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
-    /// How long one attempt may run, however often it renews its lease; without an end when absent.
+    /// Maximum running time of an attempt, regardless of lease renewals; unlimited when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt_timeout: Option<Span>,
-    /// How many lost leases are followed by another attempt; 100 when absent.
+    /// Maximum number of attempts after lost leases; 100 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 10000))]
     pub max_reclaims: Option<u32>,
-    /// How often it may be run again after it has ended; 10 when absent.
+    /// Maximum number of replays; 10 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub max_replays: Option<u32>,
-    /// How long it is kept after it has ended; a week when absent.
+    /// Time that the execution is stored after it has ended; a week when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Span>,
-    /// How long the idempotency key is remembered; a day when absent.
+    /// Time that the idempotency key is stored; a day when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_window: Option<Span>,
 }
 
 impl Policy {
-    /// Whether nothing was decided, so that it need not be stored.
+    /// Whether every field is absent, so that it is not stored.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What to do when an attempt fails.
+    /// Retries of failed attempts.
     #[must_use]
     pub fn retry(&self) -> RetryPolicy {
         self.retry.clone().unwrap_or_default()
     }
 
-    /// How many lost leases are followed by another attempt.
+    /// Maximum number of attempts after lost leases.
     #[must_use]
     pub fn max_reclaims(&self) -> u32 {
         self.max_reclaims.unwrap_or(limits::RECLAIMS_DEFAULT)
     }
 
-    /// How often it may be run again after it has ended.
+    /// Maximum number of replays.
     #[must_use]
     pub fn max_replays(&self) -> u32 {
         self.max_replays.unwrap_or(limits::REPLAYS_DEFAULT)
     }
 
-    /// How long it is kept after it has ended.
+    /// Time that the execution is stored after it has ended.
     #[must_use]
     pub fn retention(&self) -> Span {
         self.retention.unwrap_or(limits::RETENTION_DEFAULT)
     }
 
-    /// How long its idempotency key is remembered.
+    /// Time that the idempotency key is stored.
     #[must_use]
     pub fn dedup_window(&self) -> Span {
         self.dedup_window.unwrap_or(limits::DEDUP_WINDOW_DEFAULT)
     }
 
-    /// The same, with what was left open decided by others.
+    /// Fills absent fields from `others`.
     pub(crate) fn or(self, others: &Self) -> Self {
         Self {
             retry: self.retry.or_else(|| others.retry.clone()),
@@ -94,7 +94,7 @@ impl Policy {
             ("max_replays", self.max_replays, limits::REPLAYS_MAX),
         ] {
             if let Some(asked) = asked.filter(|asked| *asked > most) {
-                return Err(Rejection::invalid(field, format!("is at most {most}, not {asked}")));
+                return Err(Rejection::invalid(field, format!("must be at most {most}, is {asked}")));
             }
         }
         Ok(())
@@ -110,30 +110,31 @@ fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Res
     }
 }
 
-/// How often and after which pauses a failed execution is tried again. Pauses double from the first to the longest.
+/// Number of retries, and the pauses before them. Each pause is twice the one before, up to the longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "RetryFields")]
 pub struct RetryPolicy {
-    /// Attempts after the first one; 3 when absent.
+    /// Maximum number of retries; 3 when absent.
     #[cfg_attr(feature = "openapi", schema(maximum = 1000, required = false))]
     pub max_retries: u32,
-    /// The first pause; a second when absent.
+    /// Pause before the first retry; a second when absent.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub first_pause: Span,
-    /// The longest pause, a minute when absent; at least the first.
+    /// Longest pause; a minute when absent. It is at least `first_pause`.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub longest_pause: Span,
-    /// Whether each pause is drawn at random up to its length, so that a crowd of failures does not come back as a crowd.
+    /// Whether each pause is random between zero and its length, so that many failures are not retried at once; true
+    /// when absent.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub jitter: bool,
-    /// When not empty, only failures of these categories are retried.
+    /// Categories that are retried; all when empty. `permanent` and `cancelled` are never retried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 16, required = false))]
     pub categories: Vec<Category>,
 }
 
-/// A retry policy as it is written: what is absent is as usual.
+/// A retry policy in a request; absent fields take their defaults.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RetryFields {
@@ -171,13 +172,13 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Never tries again.
+    /// Never retries.
     #[must_use]
     pub fn never() -> Self {
         Self { max_retries: 0, ..Self::default() }
     }
 
-    /// Tries again so often, each time after the same pause.
+    /// Retries up to `max_retries` times, each after the same pause.
     #[must_use]
     pub fn fixed(max_retries: u32, pause: Span) -> Self {
         Self { max_retries, first_pause: pause, longest_pause: pause, jitter: false, ..Self::default() }
@@ -200,24 +201,23 @@ impl RetryPolicy {
 
     fn check(&self) -> Result<(), Rejection> {
         if self.max_retries > limits::RETRIES_MAX {
-            let why =
-                format!("at most {} retries are allowed, {} were asked for", limits::RETRIES_MAX, self.max_retries);
+            let why = format!("must be at most {}, is {}", limits::RETRIES_MAX, self.max_retries);
             return Err(Rejection::invalid("max_retries", why));
         }
         if self.categories.len() > limits::CATEGORIES_MAX {
-            let why = format!("at most {} categories are allowed", limits::CATEGORIES_MAX);
+            let why = format!("must be at most {} categories", limits::CATEGORIES_MAX);
             return Err(Rejection::invalid("categories", why));
         }
         for (field, pause) in [("first_pause", self.first_pause), ("longest_pause", self.longest_pause)] {
             if pause > limits::BACKOFF_MAX {
-                return Err(Rejection::invalid(field, format!("is at most {}, not {pause}", limits::BACKOFF_MAX)));
+                return Err(Rejection::invalid(field, format!("must be at most {}, is {pause}", limits::BACKOFF_MAX)));
             }
         }
         Ok(())
     }
 }
 
-/// The kind of a failure; `permanent` and `cancelled` are never retried.
+/// Category of a failure; `permanent` and `cancelled` are never retried.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Category(Arc<str>);
@@ -236,7 +236,7 @@ impl Category {
     pub fn new(text: &str) -> Result<Self, Rejection> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         if text.is_empty() || text.len() > limits::CATEGORY_BYTES_MAX || !text.bytes().all(fits) {
-            let why = format!("has 1 to {} lower-case letters, digits and '_'", limits::CATEGORY_BYTES_MAX);
+            let why = format!("must have 1 to {} lower-case letters, digits and '_'", limits::CATEGORY_BYTES_MAX);
             return Err(Rejection::invalid("category", why));
         }
         Ok(Self(text.into()))
@@ -287,9 +287,9 @@ impl Category {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Failure {
-    /// Decides about retries.
+    /// Category, which decides about retries.
     pub category: Category,
-    /// For people.
+    /// Message for people, truncated to 1 KiB.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub message: Arc<str>,
 }

@@ -27,7 +27,7 @@ impl FromStr for Span {
         if let Ok(number) = text.parse() {
             return Ok(Self(number));
         }
-        let wrong = |why: &dyn fmt::Display| format!("{:?} is not a length of time such as 30s: {why}", cut(text));
+        let wrong = |why: &dyn fmt::Display| format!("{:?} is not a duration such as 30s: {why}", cut(text));
         let span: jiff::Span = text.trim().parse().map_err(|error: jiff::Error| wrong(&error))?;
         let length = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|error| wrong(&error))?;
         u64::try_from(length.as_millis()).map(Self).map_err(|_| wrong(&"it is negative"))
@@ -36,7 +36,7 @@ impl FromStr for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "milliseconds, or a length of time such as \"30s\"";
+        let expected = "milliseconds, or a duration such as \"30s\"";
         deserializer.deserialize_any(NumberOrText(expected, Self, Self::from_str))
     }
 }
@@ -82,7 +82,7 @@ impl When {
             (None, None) => Ok(None),
             (Some(span), None) => Ok(Some(Self::After(span))),
             (None, Some(at)) => Ok(Some(Self::At(at))),
-            (Some(_), Some(_)) => Err(Rejection::invalid(field, "is given both as a time and as a length of time")),
+            (Some(_), Some(_)) => Err(Rejection::invalid(field, "is given both as a time and as a duration")),
         }
     }
 

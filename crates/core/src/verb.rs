@@ -5,6 +5,9 @@ use std::fmt;
 
 /// One thing that can be asked of a partition. A verb is one file in `rules/`, and one row of the table there.
 pub trait Verb: fmt::Debug {
+    /// How it is treated when a partition has more commands than it can run at once.
+    const URGENCY: Urgency = Urgency::FreesWork;
+
     /// The answer when it is accepted.
     type Reply: fmt::Debug + Clone + PartialEq + Eq;
 
@@ -35,11 +38,6 @@ pub trait Verb: fmt::Debug {
     /// How much it may write.
     fn weight(&self, _partitions: u16) -> Weight {
         Weight::USUAL
-    }
-
-    /// How it is treated when a partition has more commands than it can run at once.
-    fn urgency(&self) -> Urgency {
-        Urgency::FreesWork
     }
 }
 
@@ -114,6 +112,12 @@ macro_rules! verbs {
             /// The names of all verbs, in the order of the table.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($module),)+];
 
+            /// How it is treated when a partition has more commands than it can run at once.
+            #[must_use]
+            pub fn urgency(&self) -> Urgency {
+                match self { $(Self::$verb(_) => $verb::URGENCY,)+ }
+            }
+
             /// A short name for traces and metrics: that of the verb, or of the part of it.
             #[must_use]
             pub fn name(&self) -> &'static str {
@@ -142,10 +146,6 @@ macro_rules! verbs {
 
             fn weight(&self, partitions: u16) -> Weight {
                 match self { $(Self::$verb(verb) => verb.weight(partitions),)+ }
-            }
-
-            fn urgency(&self) -> Urgency {
-                match self { $(Self::$verb(verb) => verb.urgency(),)+ }
             }
         }
 

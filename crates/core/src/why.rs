@@ -1,4 +1,4 @@
-//! Why an execution stands where it stands, and what would move it: the rules' own view, told to people and programs.
+//! Explains the state of an execution: the reason for it, and what would change it.
 
 use crate::record::{
     AttemptKind, Cancellation, Execution, LaneSettings, LaneState, Outcome, PublicState, Readiness, State, StopRequest,
@@ -8,134 +8,134 @@ use crate::{Class, Failure, Lane, Millis, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where an execution stands, what holds it there, and what would move it on.
+/// Explanation of the state of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Explanation {
-    /// Where it stands.
+    /// Current state.
     pub state: PublicState,
-    /// What holds it there.
+    /// Reason for the state.
     pub reason: Because,
-    /// What would move it on, the likeliest first.
+    /// What would change the state, the most likely first.
     pub unblocked_by: Vec<Release>,
 }
 
-/// What holds an execution where it stands.
+/// Reason for the state of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Because {
-    /// It is ready, and no worker has taken it yet.
+    /// It is ready, and no worker has claimed it yet.
     WaitingForWorker {
-        /// Since when.
+        /// Time since which it is ready.
         since: Millis,
-        /// Where it queues.
+        /// Lane in which it queues.
         lane: Lane,
-        /// What the worker must be able to do.
+        /// Capabilities that the worker must have.
         requires: Class,
-        /// What the worker will start.
+        /// Kind of the next attempt.
         next: AttemptKind,
     },
-    /// It is ready, and its lane lets nobody claim.
+    /// It is ready, but its lane is paused.
     LanePaused {
         /// The lane.
         lane: Lane,
     },
-    /// It waits for a time.
+    /// It is delayed.
     Delayed {
-        /// Which.
+        /// Time at which it becomes ready.
         at: Millis,
-        /// Who chose it.
+        /// Why it is delayed.
         chosen_by: WhyDelayed,
-        /// What follows then.
+        /// Kind of the next attempt.
         next: AttemptKind,
     },
-    /// Its time has come, and its partition's home has not looked yet.
+    /// Its delay is over, and the engine is about to make it ready.
     Due {
-        /// When its time came.
+        /// Time at which the delay ended.
         at: Millis,
     },
     /// A worker runs it.
     Running {
-        /// Who.
+        /// Name of the worker.
         worker: WorkerName,
-        /// Which attempt, from 1 on.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// Since when.
+        /// Time at which the attempt started or resumed.
         since: Millis,
-        /// Somebody asked it to stop.
+        /// Set once the attempt was asked to stop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<StopRequest>,
     },
     /// It has ended.
     Ended {
-        /// How.
+        /// How it ended.
         outcome: Outcome,
-        /// When.
+        /// Time of its end.
         at: Millis,
-        /// Why, when it failed or expired.
+        /// Reason, if it failed or expired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
-        /// By whom, when it was cancelled.
+        /// Who cancelled it and the reason, if it was cancelled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cancelled: Option<Cancellation>,
     },
 }
 
-/// Something that would move an execution on.
+/// Something that would change the state of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Release {
-    /// A worker of the lane that can do this claims it.
+    /// A worker with these capabilities claims it.
     Claim {
         /// The lane.
         lane: Lane,
-        /// What the worker must be able to do.
+        /// Capabilities that the worker must have.
         requires: Class,
     },
-    /// Somebody opens the lane.
+    /// An operator opens the lane.
     LaneOpened {
         /// The lane.
         lane: Lane,
     },
-    /// Its time comes.
+    /// Its delay ends.
     TimeComes {
-        /// When.
+        /// Time at which it becomes ready.
         at: Millis,
     },
-    /// An operator runs it now.
+    /// An operator reschedules it to run now.
     RunNow,
-    /// Its worker reports an end, or gives it back.
+    /// Its worker reports.
     WorkerReports {
-        /// Who.
+        /// Name of the worker.
         worker: WorkerName,
     },
-    /// Its worker's lease runs out.
+    /// The lease expires.
     LeaseRunsOut {
-        /// When, unless it is renewed.
+        /// Time at which it expires unless it is renewed.
         at: Millis,
     },
-    /// The attempt has run for too long.
+    /// The attempt times out.
     AttemptTimesOut {
-        /// When.
+        /// Time of the timeout.
         at: Millis,
     },
-    /// It is cancelled because it did not stop by itself.
+    /// It is cancelled because the attempt did not stop in time.
     Cancelled {
-        /// When.
+        /// End of the grace period.
         at: Millis,
     },
     /// Its deadline passes.
     DeadlinePasses {
-        /// When.
+        /// The deadline.
         at: Millis,
     },
     /// An operator replays it.
     Replay,
-    /// Its retention is over and it is removed.
+    /// Its retention ends, and it is removed.
     RetentionEnds {
-        /// When.
+        /// Time of its removal.
         at: Millis,
     },
 }

@@ -122,7 +122,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| Refusal::unauthorized("nobody is known to call"))
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Refusal::unauthorized("the caller is unknown"))
     }
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn check(
     if *access != Access::Anybody {
         let key = key(&app, request.headers()).await?;
         if key.as_ref().is_some_and(|key| !access.allows(key)) {
-            return Err(Refusal::new(Fault::Forbidden, "the key does not allow this"));
+            return Err(Refusal::new(Fault::Forbidden, "the roles of the API key do not allow this call"));
         }
         let namespace = namespace(&request, key.as_deref())?;
         #[cfg(feature = "otel")]
@@ -154,18 +154,18 @@ async fn key(app: &App, headers: &HeaderMap) -> Result<Option<Arc<ApiKey>>, Refu
         return if is_local(headers) {
             Ok(None)
         } else {
-            Err(Refusal::new(Fault::Host, "the call was meant for another host"))
+            Err(Refusal::new(Fault::Host, "the header Host is not localhost or a loopback address"))
         };
     }
     let Some(value) = headers.get(header::AUTHORIZATION) else {
-        return Err(Refusal::unauthorized("the call has no key"));
+        return Err(Refusal::unauthorized("the call has no API key"));
     };
     let text = value.to_str().ok().and_then(|text| text.split_once(' '));
     let text = text.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, key)| key.trim());
-    let Some(text) = text else { return Err(Refusal::unauthorized("the key is not sent as a bearer token")) };
+    let Some(text) = text else { return Err(Refusal::unauthorized("the API key is not sent as a bearer token")) };
     match app.keyring.find(app.engine(), text).await? {
         Some(key) => Ok(Some(key)),
-        None => Err(Refusal::unauthorized("the key is unknown, expired or revoked")),
+        None => Err(Refusal::unauthorized("the API key is unknown, expired or revoked")),
     }
 }
 
@@ -197,7 +197,7 @@ fn namespace(request: &Request, key: Option<&ApiKey>) -> Result<Namespace, Refus
         },
     };
     if key.is_some_and(|key| !key.reaches(&namespace)) {
-        let detail = format!("there is no namespace {namespace} for this key");
+        let detail = format!("namespace {namespace} does not exist for this API key");
         return Err(Refusal::new(Fault::NoNamespace, detail));
     }
     Ok(namespace)

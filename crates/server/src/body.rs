@@ -63,7 +63,7 @@ async fn read<T: DeserializeOwned>(request: Request, app: &App, limit: usize) ->
         return Ok((parse(&Bytes::from_static(b"{}"))?, room));
     }
     if !is_json {
-        return Err(Refusal::new(Fault::MediaType, "the body is not declared as JSON"));
+        return Err(Refusal::new(Fault::MediaType, "the content type of the body is not application/json"));
     }
     Ok((parse(&bytes)?, room))
 }
@@ -73,7 +73,7 @@ async fn read<T: DeserializeOwned>(request: Request, app: &App, limit: usize) ->
 async fn collect(app: &App, mut body: Body, limit: usize) -> Result<(Bytes, Room), Refusal> {
     let (mut whole, mut room) = (BytesMut::new(), None);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Refusal::new(Fault::Body, format!("the body broke off: {error}")))?;
+        let frame = frame.map_err(|error| Refusal::new(Fault::Body, format!("the body is incomplete: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
         if whole.len() + data.len() > limit {
             return Err(too_large(limit));
@@ -144,7 +144,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_large(limit: usize) -> Refusal {
-    Refusal::new(Fault::TooLarge, format!("a body has at most {limit} bytes here"))
+    Refusal::new(Fault::TooLarge, format!("the body is larger than {limit} bytes, the maximum of this route"))
 }
 
 /// What a query says.

@@ -43,7 +43,10 @@ fn one(verb: &str, path: &str, operation: &Operation) -> String {
     let roles = operation.extensions.as_ref().and_then(|all| all.get("x-roles"));
     if let Some(roles) = roles.and_then(|roles| roles.as_array()) {
         let roles: Vec<_> = roles.iter().filter_map(|role| role.as_str()).collect();
-        html.push_str(&format!("<p class=\"roles\">Needs a key with the role {}.</p>", escape(&roles.join(", or "))));
+        html.push_str(&format!(
+            "<p class=\"roles\">Requires an API key with the role {}.</p>",
+            escape(&roles.join(", or "))
+        ));
     }
     let answers = operation.responses.responses.iter().map(|(status, response)| {
         let about = match response {

@@ -1,4 +1,4 @@
-//! Keys over HTTP.
+//! API keys over HTTP.
 
 use crate::keys::{Secret, hash};
 use onward_core::record::{ApiKey, Role};
@@ -6,65 +6,65 @@ use onward_core::{Actor, ApiKeyId, CommandId, IssueKey, Millis, Namespace, Span,
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A key to issue.
+/// An API key to issue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyRequest {
-    /// Who will hold it.
+    /// Name of the holder, recorded in events and histories.
     pub name: Actor,
-    /// What it allows.
+    /// Roles, at least one.
     #[cfg_attr(feature = "openapi", schema(min_items = 1, value_type = Vec<Role>))]
     pub roles: BTreeSet<Role>,
-    /// Where; everywhere when empty.
+    /// Namespaces that it has access to, at most 64; all when empty.
     #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "openapi", schema(max_items = 64, value_type = Vec<Namespace>))]
     pub namespaces: BTreeSet<Namespace>,
-    /// For how long it is good; without an end when absent.
+    /// Time after which it expires; never when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Span>,
 }
 
-/// What is kept of a key.
+/// An API key as it is stored, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyInfo {
-    /// Its public part.
+    /// Id, the public part of the key.
     pub id: ApiKeyId,
-    /// Who holds it.
+    /// Name of the holder.
     pub name: Actor,
-    /// What it allows.
+    /// Roles.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Role>))]
     pub roles: BTreeSet<Role>,
-    /// Where; everywhere when empty.
+    /// Namespaces that it has access to; all when empty.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Namespace>))]
     pub namespaces: BTreeSet<Namespace>,
-    /// When it was issued.
+    /// Time at which it was issued.
     pub created_at: Millis,
-    /// Until when it is good.
+    /// Time at which it expires; absent when it never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
-    /// Since when it is good no more, because somebody said so.
+    /// Time at which it was revoked; absent when it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Millis>,
 }
 
-/// All keys.
+/// All API keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyList {
-    /// Oldest first, revoked ones too.
+    /// API keys, oldest first, including revoked ones.
     pub keys: Vec<KeyInfo>,
 }
 
-/// A new key.
+/// A new API key.
 #[derive(Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IssuedKey {
-    /// The key itself. It is told once and kept nowhere.
+    /// The key itself. It is returned once and not stored.
     pub key: String,
-    /// What is kept of it.
+    /// The key as it is stored.
     pub info: KeyInfo,
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for IssuedKey {
 }
 
 impl NewKeyRequest {
-    /// The command that issues the key, under a secret that only the key's holder shall know.
+    /// Creates the command that issues the key; the command has only the hash of the secret.
     #[must_use]
     pub fn issue(self, id: ApiKeyId, command: CommandId, secret: &Secret, by: Option<Actor>) -> IssueKey {
         let Self { name, roles, namespaces, expires_after } = self;

@@ -1,54 +1,54 @@
-//! One thing done over HTTP with every execution that passes a filter.
+//! Bulk acts over HTTP: one act on all executions that match a filter.
 
 use super::{FilterFields, Problem};
 use onward_core::{Act, ExecutionId};
 use serde::{Deserialize, Serialize};
 
-/// Does one thing with executions that pass a filter, one page at a time.
+/// Applies one act to the executions that match a filter, one page at a time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BulkRequest {
-    /// With which executions.
+    /// Executions to change.
     pub filter: FilterFields,
-    /// What.
+    /// Act to apply.
     #[serde(deserialize_with = "super::object")]
     pub act: Act,
-    /// Only says with which executions it would be done.
+    /// Only list the matching executions; change nothing.
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub dry_run: bool,
-    /// Where to go on; from an earlier answer's `next`.
+    /// Start of this page: `next` of the page before; the first page when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most executions of this call; 100 when absent.
+    /// Maximum number of executions of this page; 100 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
 }
 
-/// What came of one page.
+/// Results of one page of a bulk act.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkAnswer {
-    /// Whether nothing was done.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// The executions that passed the filter.
+    /// Executions that match the filter.
     pub matched: Vec<ExecutionId>,
-    /// With how many it was done.
+    /// Number of executions to which the act was applied.
     pub done: usize,
-    /// With which it could not be done.
+    /// Executions to which it could not be applied.
     pub refused: Vec<BulkRefusal>,
-    /// Where to go on; absent when there are no more.
+    /// Cursor of the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// An execution with which it could not be done.
+/// An execution to which a bulk act could not be applied.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkRefusal {
-    /// Which.
+    /// The execution.
     pub id: ExecutionId,
-    /// Why not.
+    /// The error.
     pub problem: Problem,
 }

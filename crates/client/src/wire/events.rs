@@ -6,53 +6,53 @@ use onward_core::{Event, ExecutionId, Lane, Span, What};
 use onward_engine::{EventFilter, Told};
 use serde::{Deserialize, Serialize};
 
-/// Which events are wanted, and from where on.
+/// Filter and position of a query for events.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct EventQuery {
-    /// Only of this lane.
+    /// Only events of this lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
-    /// Only of this execution.
+    /// Only events of this execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
-    /// Only these, by their names, separated by commas.
+    /// Only events of these types, separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(example = "completed,cancelled", pattern = "^[a-z_]+(,[a-z_]+)*$"))]
     pub names: Option<String>,
-    /// Only those that end an execution.
+    /// Only events that end an execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endings: Option<bool>,
-    /// Where to go on: from an earlier event or page. From the oldest event that is kept when absent.
+    /// Cursor of the last event or page that was read; the oldest stored event comes first when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// How long a page without events waits for the first, at most a minute; a stream has none.
+    /// Maximum wait for the first event of an empty page, up to a minute; not for a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
-    /// The most events of a page, 100 when absent; a stream has none.
+    /// Maximum number of events of a page; 100 when absent; not for a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
-    /// Whose events; the header `Onward-Namespace` says the same.
+    /// Namespace, for clients that cannot set the header `Onward-Namespace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::Namespace>))]
     pub namespace: Option<String>,
 }
 
-/// One event and where to go on after it.
+/// One event with its cursor, or a gap.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventRow {
-    /// What happened; absent where events before were removed or undone.
+    /// The event; absent for a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
-    /// Where to go on after it.
+    /// Cursor after this event; absent for a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Events before the next one were removed before this reader came, or what it was told last was undone by a server
-    /// that lost its last moments.
+    /// Whether this is a gap: events were removed before they were read, or the store lost the events that were returned
+    /// last.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub gap: bool,
 }
@@ -61,24 +61,27 @@ pub struct EventRow {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventPage {
-    /// In order for each execution.
+    /// Events, ordered for each execution.
     pub events: Vec<EventRow>,
-    /// Where to go on after the last of them.
+    /// Cursor after the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 
 impl EventQuery {
-    /// What the engine is told.
+    /// Converts it to the engine's filter.
     ///
     /// # Errors
-    /// When a name is none.
+    /// When an event type is unknown.
     pub fn filter(&self) -> Result<EventFilter> {
         let names = self.names.as_deref().unwrap_or_default();
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         if let Some(unknown) = names.clone().find(|name| !What::NAMES.contains(name)) {
             let unknown: String = unknown.chars().take(40).collect();
-            return Err(invalid("names", &format!("{unknown:?} is no event; known are {}", What::NAMES.join(", "))));
+            return Err(invalid(
+                "names",
+                &format!("{unknown:?} is not an event type; the types are {}", What::NAMES.join(", ")),
+            ));
         }
         Ok(EventFilter {
             lane: self.lane.clone(),

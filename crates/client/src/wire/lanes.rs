@@ -5,22 +5,22 @@ use onward_core::{Lane, LaneChange, Millis, Policy};
 use onward_engine::LaneListing;
 use serde::{Deserialize, Serialize};
 
-/// A lane that is used or was changed.
+/// A lane with its settings and backlog.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LaneInfo {
-    /// Its name.
+    /// Name of the lane.
     pub lane: Lane,
-    /// What it lets through.
+    /// Whether it is open, paused or draining.
     pub state: LaneState,
-    /// What holds for submissions that do not say otherwise.
+    /// Default policy of executions that are submitted to it.
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub defaults: Policy,
-    /// How much work is ready in it.
+    /// Number of ready executions.
     pub ready: u64,
-    /// Whether counting stopped there, so that more may be ready.
+    /// Whether counting stopped at `ready`, so that there may be more.
     pub ready_capped: bool,
-    /// Since when the oldest of it is ready.
+    /// Time since which the oldest ready execution is ready; absent when none is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest: Option<Millis>,
 }
@@ -29,19 +29,19 @@ pub struct LaneInfo {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LaneList {
-    /// By name.
+    /// Lanes, sorted by name.
     pub lanes: Vec<LaneInfo>,
 }
 
-/// What to change about a lane; what is absent stays as it is.
+/// Changes to a lane; absent fields stay unchanged.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LanePatch {
-    /// What it lets through: everything when open, no claims when paused, no submissions when draining.
+    /// `open`, `paused` (workers cannot claim) or `draining` (submits are refused).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<LaneState>,
-    /// What holds for submissions that do not say otherwise.
+    /// Default policy of executions that are submitted to it; replaces all earlier defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaults: Option<Policy>,
 }

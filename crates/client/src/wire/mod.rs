@@ -1,8 +1,8 @@
-//! The JSON of the HTTP API: what a server and its callers say to each other.
+//! The JSON of the HTTP API: requests and responses.
 //!
-//! Times are whole milliseconds since 1970 and lengths of time whole milliseconds. A caller may also write a time as
-//! `2030-01-01T09:00:00Z` and a length as `30s`, `5m`, `1h30m` or `2d`. What a caller says is checked strictly: an unknown
-//! field is refused. What a server says may gain fields.
+//! A time is in whole milliseconds since 1970, and a duration in whole milliseconds. Requests can also use text:
+//! `2030-01-01T09:00:00Z` for a time, and `30s`, `5m`, `1h30m` or `2d` for a duration. Requests are checked strictly: an
+//! unknown field is refused. Responses can gain fields.
 
 use onward_core::limits;
 use serde::de::value::MapAccessDeserializer;
@@ -37,12 +37,12 @@ pub use work::{
     WorkerCancelRequest,
 };
 
-/// The refusal of an argument.
+/// Creates the error for an invalid argument.
 pub(crate) fn invalid(field: &'static str, why: &str) -> crate::Error {
     onward_core::Rejection::InvalidArgument { field, why: why.to_owned() }.into()
 }
 
-/// Reads an object that names its kind; derived code would also take a list that begins with the name.
+/// Decodes an object with a `type`; derived code would also accept a list that starts with the type.
 pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
@@ -61,7 +61,7 @@ pub(crate) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserialize
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// Reads such a list where `null` means the same as its absence.
+/// Decodes a list as [`few`] does; `null` means the same as leaving the field out.
 pub(crate) fn few_or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     struct Few<T>(Vec<T>);
 
@@ -74,7 +74,7 @@ pub(crate) fn few_or_none<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deseri
     Option::<Few<T>>::deserialize(deserializer).map(|found| found.map(|Few(list)| list).unwrap_or_default())
 }
 
-/// Reads a list of at most so many as one call may hold; whatever is beyond is not even kept.
+/// Decodes a list of at most [`limits::CALL_ITEMS_MAX`] items, and stops at the first item beyond.
 pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     struct Few<T>(PhantomData<T>);
 
@@ -82,7 +82,7 @@ pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: 
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a list of at most {}", limits::CALL_ITEMS_MAX)
+            write!(f, "a list of at most {} items", limits::CALL_ITEMS_MAX)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
@@ -100,7 +100,7 @@ pub(crate) fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: 
     deserializer.deserialize_seq(Few(PhantomData))
 }
 
-/// Whether a field need not be written.
+/// Whether a field has its default value, so that it is not serialized.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -1,42 +1,42 @@
-//! A refusal or a failure as callers over HTTP get it.
+//! Errors over HTTP.
 
 use crate::Error;
 use onward_core::{PayloadError, Rejection, Span};
 use serde::{Deserialize, Serialize};
 
-/// What went wrong, as `application/problem+json`.
+/// An error response, as `application/problem+json` (RFC 9457).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// Names the kind of problem, for programs that follow the standard.
+    /// URI of the code, as the RFC requires.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "openapi", schema(example = "urn:onward:problem:execution_not_found"))]
     pub kind: String,
-    /// The kind of problem in words.
+    /// Name of the status.
     #[cfg_attr(feature = "openapi", schema(example = "Not Found"))]
     pub title: String,
-    /// The status of the answer, also where many answers share one.
+    /// HTTP status; in a batch, the status of this item.
     #[cfg_attr(feature = "openapi", schema(example = 404))]
     pub status: u16,
-    /// The stable code; it never changes its meaning.
+    /// Stable code; its meaning never changes.
     #[cfg_attr(feature = "openapi", schema(example = "execution_not_found"))]
     pub code: String,
-    /// What happened here.
+    /// Message for people.
     pub detail: String,
-    /// What the caller can do.
+    /// What the caller can do about it.
     pub hint: String,
-    /// The argument that is wrong.
+    /// The invalid field or argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// Whether the same call may succeed later.
     pub temporary: bool,
-    /// After how many milliseconds to try again.
+    /// Pause before the next try, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Span>,
 }
 
 impl Problem {
-    /// A problem of the server's own.
+    /// Creates an error of the server itself.
     #[must_use]
     pub fn new(status: u16, title: &str, code: &str, detail: impl Into<String>, hint: &str) -> Self {
         Self {

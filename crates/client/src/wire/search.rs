@@ -1,4 +1,4 @@
-//! Finding and counting over HTTP.
+//! Searching and counting executions over HTTP.
 
 use super::invalid;
 use crate::{Description, Result};
@@ -8,75 +8,75 @@ use onward_engine::{Counts, FindFilter};
 use onward_store::Count;
 use serde::{Deserialize, Serialize};
 
-/// Which executions are wanted; what is absent does not matter.
+/// Filter for executions; absent fields match everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FilterFields {
-    /// Only in this state.
+    /// Only executions in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PublicState>,
-    /// Only of this lane.
+    /// Only executions of this lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
-    /// Only of this kind.
+    /// Only executions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// Only with this label, as `key=value`.
+    /// Only executions with this tag, as `key=value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         schema(example = "customer=42", pattern = "^[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}$")
     )]
     pub tag: Option<String>,
-    /// Only submitted at this time or later.
+    /// Only executions submitted at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub created_from: Option<Millis>,
-    /// Only submitted before this time.
+    /// Only executions submitted before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub created_until: Option<Millis>,
 }
 
-/// The query of a search.
+/// Query parameters of a search.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct SearchQuery {
-    /// Only in this state.
+    /// Only executions in this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PublicState>,
-    /// Only of this lane.
+    /// Only executions of this lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
-    /// Only of this kind.
+    /// Only executions of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// Only with this label, as `key=value`.
+    /// Only executions with this tag, as `key=value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         param(example = "customer=42", pattern = "^[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}$")
     )]
     pub tag: Option<String>,
-    /// Only submitted at this time or later.
+    /// Only executions submitted at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
     pub created_from: Option<Millis>,
-    /// Only submitted before this time.
+    /// Only executions submitted before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
     pub created_until: Option<Millis>,
-    /// Where to go on; from an earlier page's `next`.
+    /// Start of this page: `next` of the page before; the first page when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// The most executions of a page; 100 when absent.
+    /// Maximum number of executions of a page; 100 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
-    /// Whose executions; the header `Onward-Namespace` says the same.
+    /// Namespace, for clients that cannot set the header `Onward-Namespace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::Namespace>))]
     pub namespace: Option<String>,
@@ -86,46 +86,47 @@ pub struct SearchQuery {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundPage {
-    /// What was found: waiting work in the order in which it is claimed, running and delayed work by what happens to it
-    /// first, ended work by its end and everything else by its submission, newest first.
+    /// Executions that match. The order depends on the filter: waiting executions in the order of claims, active and
+    /// delayed ones by their next due time, ended ones by their end, newest first, and all others by their submission,
+    /// newest first.
     pub executions: Vec<Description>,
-    /// How many entries were looked at.
+    /// Number of index entries that were read.
     pub scanned: usize,
-    /// Where the next page starts; absent at the end. A page may be short or empty and still have a next one.
+    /// Cursor of the next page; absent on the last page. A short or empty page can have a next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// How many there are.
+/// A count with an upper limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CountOf {
-    /// So many.
+    /// Number of executions counted.
     pub n: u64,
-    /// Whether counting stopped there, so that there may be more.
+    /// Whether counting stopped at `n`, so that there may be more.
     pub capped: bool,
 }
 
-/// How many executions a namespace has; counting stops at 100,000 of each.
+/// Number of executions of a namespace by state; each is counted up to 100,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CountsAnswer {
-    /// All of them.
+    /// All executions.
     pub total: CountOf,
-    /// Those that wait for a worker.
+    /// Executions that are waiting for a worker.
     pub waiting: CountOf,
-    /// Those that ended well.
+    /// Completed executions.
     pub completed: CountOf,
-    /// Those that ended badly.
+    /// Failed executions.
     pub failed: CountOf,
-    /// Those that somebody wanted no more.
+    /// Cancelled executions.
     pub cancelled: CountOf,
-    /// Those whose time was up.
+    /// Expired executions.
     pub expired: CountOf,
 }
 
 impl SearchQuery {
-    /// The filter in it.
+    /// The filter of the query.
     #[must_use]
     pub fn filter(&self) -> FilterFields {
         FilterFields {
@@ -140,15 +141,16 @@ impl SearchQuery {
 }
 
 impl FilterFields {
-    /// What the engine is told.
+    /// Converts it to the engine's filter.
     ///
     /// # Errors
-    /// When the label is none.
+    /// When the tag is malformed.
     pub fn into_filter(self) -> Result<FindFilter> {
         let tag = match &self.tag {
             None => None,
             Some(text) => {
-                let (key, value) = text.split_once('=').ok_or_else(|| invalid("tag", "is written as key=value"))?;
+                let (key, value) =
+                    text.split_once('=').ok_or_else(|| invalid("tag", "must be written as key=value"))?;
                 Some((key.parse()?, value.parse()?))
             }
         };

@@ -1,11 +1,11 @@
-//! What comes of operators' acts over HTTP, and what there is to know about one execution.
+//! Responses over HTTP: outcomes of acts, attempts and histories.
 
 use crate::AttemptDescription;
 use onward_core::ActOutcome;
 use onward_core::record::Transition;
 use serde::{Deserialize, Serialize};
 
-/// The body of an act's own request, whose path has its name.
+/// Request body of an act; the path names the act.
 #[cfg(feature = "remote")]
 #[derive(Debug)]
 pub(crate) struct ActBody<'a>(pub(crate) &'a onward_core::Act);
@@ -17,11 +17,11 @@ impl Serialize for ActBody<'_> {
     }
 }
 
-/// What came of an act.
+/// Response to an act.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Acted {
-    /// What came of it.
+    /// Outcome of the act.
     pub outcome: ActOutcome,
 }
 
@@ -29,14 +29,14 @@ pub struct Acted {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AttemptList {
-    /// Oldest first, with the one that runs now.
+    /// Attempts, oldest first, including a running or paused one.
     pub attempts: Vec<AttemptDescription>,
 }
 
-/// What happened to an execution.
+/// The history of an execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = History))]
 pub struct HistoryPage {
-    /// Oldest first.
+    /// Transitions, oldest first.
     pub transitions: Vec<Transition>,
 }

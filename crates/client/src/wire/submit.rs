@@ -5,53 +5,53 @@ use crate::{Error, Result};
 use onward_core::{Blob, ExecutionId, Json, NewExecution, Submitted};
 use serde::{Deserialize, Serialize};
 
-/// The answer to a submit.
+/// Response to a submit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SubmitAnswer {
-    /// The execution, new or old.
+    /// Id of the execution, new or earlier.
     pub id: ExecutionId,
-    /// Whether this call created it; false when a key stands for an earlier one.
+    /// Whether this call created the execution; false when an earlier one has the same key.
     pub created: bool,
-    /// What has become of it, when the caller waited.
+    /// The execution after the wait; absent without `wait`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Box<crate::Description>>,
-    /// What it ended with, when the caller waited and it ended well in time.
+    /// Result of the execution, if it completed during the wait and the result is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
-    /// What it ended with, when that is not JSON.
+    /// Result of the execution, if it completed during the wait and the result is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
 }
 
-/// Work to submit together, each piece on its own.
+/// Executions to submit in one call; each succeeds or fails on its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SubmitBatch {
-    /// The pieces.
+    /// Executions to submit, up to 1,000.
     #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub executions: Vec<NewExecution>,
 }
 
-/// The answers to pieces, in their order.
+/// Results of a batch of submits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SubmitBatchAnswer {
-    /// One for each piece.
+    /// One result per execution, in the order of the request.
     pub results: Vec<ItemAnswer<SubmitAnswer>>,
 }
 
-/// The answer to one of many: what was asked for, or the problem with it.
+/// Result of one item of a batch: `ok` or `problem`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ItemAnswer<T> {
-    /// What was asked for; absent when there is a problem.
+    /// The result; absent when there is a problem.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub ok: Option<T>,
-    /// Why it was not done.
+    /// The error; absent when the item succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
@@ -61,7 +61,7 @@ fn none<T>() -> Option<T> {
 }
 
 impl<T> ItemAnswer<T> {
-    /// One answer.
+    /// Converts a result.
     #[must_use]
     pub fn of<S>(result: Result<S>, then: impl FnOnce(S) -> T) -> Self {
         match result {
@@ -70,17 +70,15 @@ impl<T> ItemAnswer<T> {
         }
     }
 
-    /// What the answer says.
+    /// Converts it to a result.
     ///
     /// # Errors
-    /// The problem, or that there is neither.
+    /// The problem, or that the item has neither `ok` nor `problem`.
     pub fn into_result(self) -> Result<T> {
         match (self.ok, self.problem) {
             (Some(done), None) => Ok(done),
             (_, Some(problem)) => Err(Error::Server(Box::new(problem))),
-            (None, None) => {
-                Err(Error::Unintelligible { why: "an item has neither an answer nor a problem".to_owned() })
-            }
+            (None, None) => Err(Error::Unintelligible { why: "an item has neither `ok` nor `problem`".to_owned() }),
         }
     }
 }
@@ -93,7 +91,7 @@ impl From<Submitted> for SubmitAnswer {
 }
 
 impl SubmitAnswer {
-    /// The same with what the execution ended with.
+    /// Adds the result of the execution.
     #[must_use]
     pub fn with_result(self, payload: onward_core::Payload) -> Self {
         let (result, result_bytes) = payload.into_fields();

@@ -1,4 +1,4 @@
-//! What workers say over HTTP: claim, renew, report.
+//! Requests and responses of workers over HTTP: claim, renew, report.
 
 use super::{ItemAnswer, Problem, invalid};
 use crate::Result;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Proof that a worker holds an execution; it is passed back as it was given.
+/// A lease token: proof that a worker holds an execution. It is sent back unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseToken(pub Fence);
 
@@ -49,7 +49,7 @@ impl Serialize for LeaseToken {
 impl<'de> Deserialize<'de> for LeaseToken {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(|_| de::Error::custom("this is no lease; pass it back as the claim gave it"))
+        text.parse().map_err(|_| de::Error::custom("not a lease; send it as the claim returned it"))
     }
 }
 
@@ -66,7 +66,7 @@ mod schemas {
             let number = "(0|[1-9][0-9]{0,8})";
             ObjectBuilder::new()
                 .schema_type(SchemaType::new(Type::String))
-                .description(Some("Proof that a worker holds an execution; it is passed back as it was given."))
+                .description(Some("Proof that a worker holds an execution; send it back unchanged."))
                 .pattern(Some(format!(r"^x-{uuid}-{number}\.[0-9a-f]{{32}}\.{number}\.{number}$")))
                 .into()
         }
@@ -79,248 +79,248 @@ mod schemas {
     }
 }
 
-/// Asks for work.
+/// A claim.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest {
-    /// Who asks, for people to read.
+    /// Name of the worker, for people.
     pub worker: WorkerName,
-    /// From which lanes; `default` when absent.
+    /// Lanes to claim from; `default` when absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few_or_none")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub lanes: Vec<Lane>,
-    /// What the worker can do; it is given only work that requires no more.
+    /// Capabilities of the worker. It receives only executions whose required capabilities it has.
     #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "Class::is_empty")]
     pub capabilities: Class,
-    /// The most executions; 1 when absent.
+    /// Maximum number of executions; 1 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub max: Option<usize>,
-    /// How long each lease lasts without renewal, a second to an hour; 30 s when absent.
+    /// Duration of each lease, from a second to an hour; 30 s when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
-    /// How long to wait for the first when none is ready; at most a minute, not at all when absent.
+    /// Maximum wait for the first execution if none is ready, up to a minute; no wait when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
 }
 
-/// Work under leases.
+/// Response to a claim.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClaimAnswer {
-    /// What was claimed; empty when nothing was ready in time.
+    /// Claimed executions; empty if none became ready in time.
     pub executions: Vec<Work>,
 }
 
-/// An execution that a worker holds.
+/// A claimed execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Work {
-    /// Proof of ownership for every later call.
+    /// Lease token, to be sent with every later call.
     pub lease: LeaseToken,
-    /// When the lease ends unless it is renewed.
+    /// Time at which the lease expires unless it is renewed.
     pub lease_expires_at: Millis,
-    /// The execution.
+    /// Id of the execution.
     pub id: ExecutionId,
-    /// Whose it is.
+    /// Namespace of the execution.
     pub namespace: Namespace,
-    /// Its lane.
+    /// Lane of the execution.
     pub lane: Lane,
-    /// Which handler to run.
+    /// Kind of work, which selects the handler.
     pub kind: Kind,
-    /// What to work on.
+    /// Input of the handler, if it is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub input: Option<Json>,
-    /// What to work on, when that is not JSON.
+    /// Input of the handler, if it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<Blob>,
-    /// Its labels.
+    /// Tags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<TagKey, TagValue>,
-    /// Which attempt this is, from 1 on.
+    /// Number of this attempt, from 1.
     pub attempt: u32,
     /// Why this attempt was made.
     pub attempt_kind: AttemptKind,
-    /// Whether the attempt goes on after a pause.
+    /// Whether the attempt resumes after a pause.
     pub resumed: bool,
-    /// How many failures were retried before.
+    /// Number of retries so far.
     pub retries: u32,
-    /// When the attempt is ended for having run too long.
+    /// Time at which the attempt times out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_out_at: Option<Millis>,
-    /// When the execution expires.
+    /// Time at which the execution expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
-    /// When it was submitted.
+    /// Time at which the execution was submitted.
     pub created_at: Millis,
-    /// The trace from which it was submitted, to go on with.
+    /// Trace context of the submitter, to be continued by the worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 
-/// Extends leases.
+/// A renewal of leases.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RenewRequest {
-    /// Which.
+    /// Leases to renew, up to 1,000.
     #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub leases: Vec<LeaseToken>,
-    /// How long they last from now; 30 s when absent.
+    /// Duration of the leases from now on; 30 s when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
 }
 
-/// The answers to renewals, in their order.
+/// Results of renewals or progress reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RenewAnswer {
-    /// One for each lease.
+    /// One result per lease, in the order of the request.
     pub results: Vec<ItemAnswer<Renewed>>,
 }
 
-/// Ends an execution well.
+/// Completes an execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CompleteRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// What the handler returned: any JSON.
+    /// Result of the handler, any JSON; `null` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
-    /// What the handler returned, when that is not JSON.
+    /// Result of the handler as bytes that are not JSON; not together with `result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
 }
 
-/// Ends an attempt badly; the policy decides what follows.
+/// Fails an attempt; the policy decides whether the execution is retried.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FailRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// The kind of failure; `transient` when absent, `permanent` is never retried.
+    /// Category of the failure; `transient` when absent. `permanent` is never retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// For people; a longer one than 1 KiB is cut.
+    /// Message for people, truncated to 1 KiB.
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub message: String,
 }
 
-/// Goes on with an attempt later.
+/// Pauses an attempt, which resumes later.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DelayRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// After this long.
+    /// Duration of the pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
-    /// At this time; not together with `delay`.
+    /// Time at which the attempt resumes; not together with `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub run_at: Option<Millis>,
 }
 
-/// Gives a lease back; another worker may take the execution at once.
+/// Returns a lease; another worker can claim the execution at once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReturnRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
 }
 
-/// Ends an execution that its worker finds unwanted.
+/// Cancels an execution as its worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkerCancelRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// Why.
+    /// Reason, recorded in the history.
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub reason: Reason,
 }
 
-/// Says how far an attempt is; what is absent stays as it was said before.
+/// Progress of an attempt; absent fields stay unchanged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProgressRequest {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// 0 to 100.
+    /// Percentage, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub percent: Option<u8>,
-    /// For people.
+    /// Message for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Reason>,
 }
 
-/// How far attempts are.
+/// Progress of many attempts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProgressBatch {
-    /// One for each attempt.
+    /// One item per attempt, up to 1,000.
     #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub items: Vec<ProgressRequest>,
 }
 
-/// Ends leases, each on its own.
+/// Ends many leases; each report succeeds or fails on its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReportBatch {
-    /// One for each lease.
+    /// One report per lease, up to 1,000.
     #[serde(deserialize_with = "super::few")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub reports: Vec<ReportItem>,
-    /// Asks for more work in the same breath.
+    /// Claims more executions in the same call; it cannot wait if there are reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimRequest>,
 }
 
-/// How one lease ends.
+/// Report of how a lease ends.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReportItem {
-    /// Proof of ownership.
+    /// Lease token.
     pub lease: LeaseToken,
-    /// How it ends.
+    /// Kind of end.
     #[serde(rename = "type")]
     pub end: EndKind,
-    /// Names this report; a repeat carries the same and is answered alike.
+    /// Id of this report. A retry with the same id returns the first result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
-    /// What the handler returned, for `complete`.
+    /// Result of the handler, for `complete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
-    /// What the handler returned, when that is not JSON.
+    /// Result of the handler as bytes that are not JSON, for `complete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
-    /// The kind of failure, for `fail`.
+    /// Category of the failure, for `fail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// For people, for `fail` and `cancel`.
+    /// Message for people, for `fail` and `cancel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// After how long it goes on, for `delay`.
+    /// Duration of the pause, for `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
-    /// When it goes on, for `delay`.
+    /// Time at which the attempt resumes, for `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub run_at: Option<Millis>,
@@ -331,34 +331,34 @@ pub struct ReportItem {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndKind {
-    /// The execution is done.
+    /// The execution completed.
     Complete,
-    /// The attempt failed; the policy decides what follows.
+    /// The attempt failed; the policy decides whether the execution is retried.
     Fail,
-    /// The attempt goes on later.
+    /// The attempt is paused and resumes later.
     Delay,
-    /// Nobody wants it any more.
+    /// The worker cancels the execution.
     Cancel,
-    /// Another worker shall take it.
+    /// The worker returns the lease for another worker.
     Unclaim,
 }
 
-/// The answers to reports, in their order.
+/// Results of a batch of reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReportBatchAnswer {
-    /// One for each report.
+    /// One result per report, in the order of the request.
     pub results: Vec<ItemAnswer<Reported>>,
-    /// Work that was asked for in the same breath.
+    /// Executions claimed in the same call.
     #[serde(default)]
     pub executions: Vec<Work>,
-    /// Why no work could be claimed.
+    /// Error of the claim; absent when it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_problem: Option<Problem>,
 }
 
 impl ClaimRequest {
-    /// What the engine is told.
+    /// Converts it to the engine's claim.
     #[must_use]
     pub fn wants(&self, namespace: &Namespace) -> Wants {
         Wants {
@@ -371,7 +371,7 @@ impl ClaimRequest {
         }
     }
 
-    /// How long it waits.
+    /// The wait; zero when absent.
     #[must_use]
     pub fn wait(&self) -> Span {
         self.wait.unwrap_or_default()
@@ -404,7 +404,7 @@ impl From<Claimed> for Work {
 }
 
 impl ReportItem {
-    /// A report without anything beside its end.
+    /// Creates a report with only its end.
     #[must_use]
     pub fn new(lease: LeaseToken, end: EndKind) -> Self {
         Self {
@@ -420,10 +420,10 @@ impl ReportItem {
         }
     }
 
-    /// What the engine is told; `fresh` names the report if its sender did not.
+    /// Converts it to the engine's report; `fresh` is its id if the request has none.
     ///
     /// # Errors
-    /// When fields contradict each other or break a limit.
+    /// When fields contradict each other or exceed a limit.
     pub fn into_report(self, fresh: CommandId) -> Result<Report> {
         self.check()?;
         let message = self.message.unwrap_or_default();
@@ -439,7 +439,7 @@ impl ReportItem {
             }
             EndKind::Delay => match When::of_fields("run_at", self.delay, self.run_at)? {
                 Some(when) => end::Delay { when }.into(),
-                None => return Err(invalid("delay", "say after how long or at what time it goes on")),
+                None => return Err(invalid("delay", "set delay or run_at")),
             },
             EndKind::Cancel => end::Cancel { reason: Reason::new(&message) }.into(),
             EndKind::Unclaim => end::Unclaim.into(),
@@ -447,7 +447,7 @@ impl ReportItem {
         Ok(Report { command: self.command.unwrap_or(fresh), fence: self.lease.0, end })
     }
 
-    /// The item of a report.
+    /// Converts a report to an item.
     #[must_use]
     pub fn of(report: Report) -> Self {
         let Report { command, fence, end } = report;
@@ -477,7 +477,7 @@ impl ReportItem {
 }
 
 impl ReportItem {
-    /// A field that says nothing about this end is a mistake.
+    /// Refuses fields that do not belong to this kind of end.
     fn check(&self) -> Result<()> {
         use EndKind::{Cancel, Complete, Delay, Fail};
         let fields: [(&'static str, bool, &[EndKind]); 6] = [
@@ -489,7 +489,7 @@ impl ReportItem {
             ("run_at", self.run_at.is_some(), &[Delay]),
         ];
         match fields.iter().find(|(_, given, ends)| *given && !ends.contains(&self.end)) {
-            Some((field, ..)) => Err(invalid(field, "says nothing about this end")),
+            Some((field, ..)) => Err(invalid(field, "does not belong to this type of report")),
             None => Ok(()),
         }
     }

@@ -116,8 +116,8 @@ on_every_store! {
             .unwrap();
         for (kind, input, message) in [
             ("close", "no unit", "the input does not fit the handler"),
-            ("grow", "", "the answer is refused: result: a payload has at most 524288 bytes, this one has 600002"),
-            ("odd", "", "the result cannot be kept: this is not JSON"),
+            ("grow", "", "the answer is refused: result: the payload has 600002 bytes; the maximum is 524288"),
+            ("odd", "", "the result cannot be kept: not valid JSON"),
             ("raw", "", "the answer is refused"),
         ] {
             let id = match input {

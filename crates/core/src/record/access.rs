@@ -36,17 +36,17 @@ pub struct ApiKey {
 }
 
 words! {
-    /// What a key allows.
+    /// What an API key allows.
     Role {
-        /// Submit work, and look at single executions and their results.
+        /// Submit executions, and read single executions.
         Submit = "submit",
-        /// Claim work and report its end.
+        /// Claim and report, and read single executions.
         Work = "work",
-        /// Cancel, steer, replay, remove, and change lanes; look at everything.
+        /// Change executions and lanes, and read everything.
         Operate = "operate",
-        /// Look at everything.
+        /// Read everything.
         Read = "read",
-        /// Everything, and issue and revoke keys.
+        /// Everything, including issuing and revoking API keys.
         Admin = "admin",
     }
 }

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 words! {
-    /// Why an attempt was made.
+    /// Why an attempt was started.
     AttemptKind {
-        /// The first one.
+        /// First attempt.
         Initial = "initial",
-        /// The one before failed and the policy allows another.
+        /// The attempt before failed, and the policy allows a retry.
         Retry = "retry",
-        /// The one before lost its lease.
+        /// The attempt before lost its lease.
         Reclaim = "reclaim",
-        /// The execution had ended and an operator wanted it again.
+        /// An operator replayed the ended execution.
         Replay = "replay",
     }
 }
@@ -96,24 +96,24 @@ impl Attempt {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AttemptEnd {
-    /// Its handler finished.
+    /// The handler succeeded.
     Succeeded,
-    /// Its handler failed; the next attempt may start at `retry_at`, or there is none.
+    /// The handler failed, or the attempt timed out; the execution is retried at `retry_at`, or has ended.
     Failed {
-        /// Why.
+        /// Reason of the failure.
         failure: Failure,
-        /// When the execution becomes ready again; absent when it finished.
+        /// Time of the retry; absent when the execution has ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
-    /// Its lease ran out.
+    /// The lease expired.
     Interrupted,
-    /// An operator took its lease away.
+    /// An operator revoked the lease.
     Revoked {
-        /// Why.
+        /// Reason, recorded in the history.
         reason: Reason,
     },
-    /// It was given back: nobody was there to receive it, or its worker stopped.
+    /// The lease was returned: no worker received it, or the worker stopped.
     Returned,
     /// The execution was cancelled.
     Cancelled,

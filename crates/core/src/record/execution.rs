@@ -111,17 +111,17 @@ pub struct Execution {
     pub history: Vec<Transition>,
 }
 
-/// How far an attempt says it is.
+/// Progress of an attempt, as its worker reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
-    /// 0 to 100.
+    /// Percentage, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
-    /// For people.
+    /// Message for people.
     #[serde(default, skip_serializing_if = "Reason::is_empty")]
     pub message: Reason,
-    /// When it said so.
+    /// Time of the report.
     pub at: Millis,
 }
 

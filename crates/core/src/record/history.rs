@@ -1,19 +1,19 @@
-//! What an execution went through: the newest transitions in its record, the older ones in pages beside it.
+//! The history of an execution: the newest transitions are in its record, older ones in pages beside it.
 
 use super::Format;
 use crate::{Actor, Millis, What};
 use serde::{Deserialize, Serialize};
 
-/// Something that happened to an execution.
+/// One transition in the history of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Transition {
-    /// When.
+    /// Time of the transition.
     pub at: Millis,
-    /// Who did it, when it was an operator with a name.
+    /// Name of the operator who caused it, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
-    /// What.
+    /// Type of the transition, and the fields of this type.
     #[serde(flatten)]
     pub what: What,
 }

@@ -5,27 +5,27 @@ use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId,
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What a lane lets through.
+/// State of a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LaneState {
-    /// Everything.
+    /// Accepts submits and claims.
     #[default]
     Open,
-    /// Submissions, but no claims.
+    /// Accepts submits; workers cannot claim.
     Paused,
-    /// Claims, but no submissions.
+    /// Workers can claim; submits are refused.
     Draining,
 }
 
-/// What an operator decided about a lane.
+/// Settings of a lane.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LaneSettings {
-    /// What it lets through.
+    /// Whether it is open, paused or draining.
     pub state: LaneState,
-    /// What holds for submissions that do not say otherwise.
+    /// Default policy of executions that are submitted to it.
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub defaults: Policy,
 }

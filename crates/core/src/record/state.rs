@@ -97,15 +97,15 @@ pub enum Readiness {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WhyDelayed {
-    /// Its submitter asked for it.
+    /// It was submitted with a delay.
     Submitted,
-    /// It failed and is tried again after a pause.
+    /// An attempt failed, and the retry comes after a pause.
     Retry,
     /// It lost several leases in a row.
     Reclaim,
-    /// Its worker goes on later.
+    /// Its worker paused the attempt.
     Worker,
-    /// An operator chose the time.
+    /// An operator rescheduled it.
     Operator,
 }
 
@@ -121,35 +121,35 @@ pub struct Active {
     pub stop: Option<StopRequest>,
 }
 
-/// A running execution was asked to stop by itself.
+/// A request to a running attempt to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StopRequest {
-    /// Who wants it and why.
+    /// Who requested it, and the reason.
     pub cancellation: Cancellation,
-    /// When it is cancelled if it has not ended by then.
+    /// End of the grace period: the execution is cancelled then if it has not ended.
     pub until: Millis,
 }
 
-/// Who cancelled an execution and why.
+/// Who cancelled an execution, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cancellation {
-    /// Who.
+    /// Who cancelled it.
     pub by: Canceller,
-    /// Why, for people.
+    /// Reason, for people.
     #[serde(default, skip_serializing_if = "Reason::is_empty")]
     pub reason: Reason,
 }
 
-/// Who may cancel an execution.
+/// Who cancelled an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Canceller {
     /// The worker that held its lease.
     Owner,
-    /// A person or a program with the right to.
+    /// An operator.
     Operator,
 }
 
@@ -204,33 +204,33 @@ impl Finished {
 words! {
     /// How an execution ended.
     Outcome {
-        /// Its handler succeeded.
+        /// The handler succeeded.
         Success = "success",
-        /// No attempt succeeded and none is left.
+        /// No attempt succeeded, and none is left.
         Failed = "failed",
-        /// Somebody wanted it no more.
+        /// It was cancelled.
         Cancelled = "cancelled",
-        /// Its time was up.
+        /// Its deadline passed, or its last attempt timed out.
         Expired = "expired",
     }
 }
 
 words! {
-    /// What users see, always computed and never stored.
+    /// State of an execution; always computed and never stored.
     PublicState {
-        /// Waits for a worker.
+        /// Ready; waits for a worker.
         Waiting = "waiting",
-        /// Waits for a time.
+        /// Waits until a time.
         Delayed = "delayed",
-        /// Runs.
+        /// A worker runs it.
         Active = "active",
-        /// Ended well.
+        /// It ended with a result.
         Completed = "completed",
-        /// Ended badly.
+        /// No attempt succeeded, and none is left.
         Failed = "failed",
-        /// Somebody wanted it no more.
+        /// It was cancelled.
         Cancelled = "cancelled",
-        /// Its time was up.
+        /// Its deadline passed, or its last attempt timed out.
         Expired = "expired",
     }
 }

@@ -16,14 +16,11 @@ pub struct Bury {
 }
 
 impl Verb for Bury {
+    const URGENCY: Urgency = Urgency::Background;
     type Reply = ();
 
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
         vec![Key::Message(partition, self.to, self.seq)]
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::Background
     }
 
     fn run(&self, view: &mut View, _: Millis) -> Result<(), Stop> {

@@ -63,14 +63,11 @@ impl Addressed for Claim {
 }
 
 impl Verb for Claim {
+    const URGENCY: Urgency = Urgency::AddsWork;
     type Reply = Box<Claimed>;
 
     fn keys(&self, _: PartitionId) -> Vec<Key> {
         vec![Key::Execution(self.execution)]
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::AddsWork
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Box<Claimed>, Stop> {

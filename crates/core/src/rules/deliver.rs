@@ -16,6 +16,7 @@ pub struct Deliver {
 }
 
 impl Verb for Deliver {
+    const URGENCY: Urgency = Urgency::Background;
     /// How many were new.
     type Reply = usize;
 
@@ -25,10 +26,6 @@ impl Verb for Deliver {
 
     fn weight(&self, _: u16) -> Weight {
         Weight { rows: 8 * self.messages.len() + 2, bytes: 1_024 * self.messages.len() + 4_096 }
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::Background
     }
 
     /// Applies what is new. It never refuses for a reason of the message's: what cannot be done is skipped, so that the

@@ -25,14 +25,11 @@ pub struct Looked {
 }
 
 impl Verb for Due {
+    const URGENCY: Urgency = Urgency::Background;
     type Reply = Looked;
 
     fn keys(&self, _: PartitionId) -> Vec<Key> {
         vec![self.key.clone()]
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::Background
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Looked, Stop> {

@@ -17,6 +17,7 @@ pub struct Forget {
 }
 
 impl Verb for Forget {
+    const URGENCY: Urgency = Urgency::Background;
     type Reply = ();
 
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
@@ -25,10 +26,6 @@ impl Verb for Forget {
 
     fn weight(&self, _: u16) -> Weight {
         Weight { rows: 2 * limits::MESSAGES_MAX + 1, bytes: 1_024 }
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::Background
     }
 
     /// Removes at most as many as one delivery holds. Whatever else stands under their sequences stays.

@@ -40,6 +40,7 @@ impl Addressed for IssueKey {
 }
 
 impl Verb for IssueKey {
+    const URGENCY: Urgency = Urgency::AddsWork;
     /// The key as it is kept.
     type Reply = Box<ApiKey>;
 
@@ -49,10 +50,6 @@ impl Verb for IssueKey {
 
     fn actor(&self) -> Option<&Actor> {
         self.by.as_ref()
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::AddsWork
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Box<ApiKey>, Stop> {
@@ -68,7 +65,7 @@ impl Verb for IssueKey {
             return Err(Rejection::invalid("roles", "a key needs at least one role").into());
         }
         if self.namespaces.len() > limits::KEY_NAMESPACES_MAX {
-            let why = format!("at most {} are allowed, {} were given", limits::KEY_NAMESPACES_MAX, self.namespaces.len());
+            let why = format!("must be at most {}, are {}", limits::KEY_NAMESPACES_MAX, self.namespaces.len());
             return Err(Rejection::invalid("namespaces", why).into());
         }
         // Whoever issues keys decides about all namespaces, so nobody gets there by a narrow key.

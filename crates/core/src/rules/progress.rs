@@ -24,7 +24,7 @@ impl Verb for Progress {
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Renewed, Stop> {
         if let Some(percent) = self.percent.filter(|percent| *percent > 100) {
-            return Err(Rejection::invalid("percent", format!("is 0 to 100, not {percent}")).into());
+            return Err(Rejection::invalid("percent", format!("must be between 0 and 100, is {percent}")).into());
         }
         let Owner::Holds(mut execution, active, now) = fence::owner(view, &self.fence, None, now)? else {
             // Without a command id nothing can be a repeat.

@@ -14,13 +14,13 @@ pub struct Renew {
     pub ttl: Span,
 }
 
-/// What a worker learns about its lease.
+/// State of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Leased))]
 pub struct Renewed {
-    /// When the lease ends.
+    /// Time at which the lease expires.
     pub expires_at: Millis,
-    /// Set when the attempt was asked to stop by itself.
+    /// Set once the attempt was asked to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
 }

@@ -16,14 +16,14 @@ pub struct Report {
     pub end: End,
 }
 
-/// What follows the end of a lease.
+/// Result of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReportAnswer))]
 pub struct Reported {
-    /// When the execution is tried again or goes on; `None` when it has ended or is ready.
+    /// Time at which the execution is retried or resumes; absent when it has ended or is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Millis>,
-    /// Whether the execution has ended with this.
+    /// Whether this report ended the execution.
     pub ended: bool,
 }
 

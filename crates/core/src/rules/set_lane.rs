@@ -39,6 +39,7 @@ impl Addressed for SetLane {
 }
 
 impl Verb for SetLane {
+    const URGENCY: Urgency = Urgency::AddsWork;
     /// Which decision it became; grows with every decision about the lane.
     type Reply = u64;
 
@@ -53,10 +54,6 @@ impl Verb for SetLane {
     fn weight(&self, partitions: u16) -> Weight {
         let partitions = usize::from(partitions);
         Weight { rows: 4 * partitions + 4, bytes: 512 * partitions }
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::AddsWork
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<u64, Stop> {

@@ -39,6 +39,7 @@ impl Addressed for Submit {
 }
 
 impl Verb for Submit {
+    const URGENCY: Urgency = Urgency::AddsWork;
     type Reply = Submitted;
 
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
@@ -58,10 +59,6 @@ impl Verb for Submit {
 
     fn weight(&self, _: u16) -> Weight {
         Weight { rows: 8 + self.new.tags.len(), bytes: 1_024 + self.new.input_bytes() }
-    }
-
-    fn urgency(&self) -> Urgency {
-        Urgency::AddsWork
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Submitted, Stop> {
@@ -203,7 +200,7 @@ fn check(view: &View, id: ExecutionId, new: &NewExecution) -> Result<(), Rejecti
     }
     limits::check_priority(new.priority)?;
     if new.tags.len() > limits::TAGS_MAX {
-        let why = format!("at most {} are allowed, {} were given", limits::TAGS_MAX, new.tags.len());
+        let why = format!("must be at most {}, are {}", limits::TAGS_MAX, new.tags.len());
         return Err(Rejection::invalid("tags", why));
     }
     new.policy.check()

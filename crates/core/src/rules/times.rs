@@ -20,7 +20,7 @@ pub(crate) fn time(view: &mut View, field: &'static str, when: When, now: Millis
         return Err(Rejection::TimeInPast { field, ago: now - at });
     }
     if at > now + limits::FUTURE_MAX {
-        return Err(Rejection::invalid(field, format!("is more than {} ahead", limits::FUTURE_MAX)));
+        return Err(Rejection::invalid(field, format!("must be at most {} in the future", limits::FUTURE_MAX)));
     }
     if let When::At(at) = when {
         // A commit that comes later must not happen: a repeat of it would have been refused by then.

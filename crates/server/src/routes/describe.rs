@@ -80,7 +80,8 @@ fn complete(operation: &mut Operation) {
     let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
     extensions.insert("x-roles".to_owned(), json!(roles));
     operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
-    let about = "Namespace of the call; by default the namespace of the API key if it has exactly one, otherwise `default`.";
+    let about =
+        "Namespace of the call; by default the namespace of the API key if it has exactly one, otherwise `default`.";
     let namespace = ParameterBuilder::new()
         .name("Onward-Namespace")
         .parameter_in(ParameterIn::Header)

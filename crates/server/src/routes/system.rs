@@ -61,8 +61,10 @@ pub(super) async fn metrics(State(app): State<Arc<App>>, caller: Caller) -> Resu
         lanes = LaneMetrics::look(app.engine(), |namespace| caller.sees(namespace)) => lanes.unwrap_or_default(),
         () = app.sleep(HEALTH_TIME) => LaneMetrics::default(),
     };
-    let text =
-        app.metrics.text(lanes).map_err(|error| Refusal::internal(format!("the metrics cannot be encoded: {error}")))?;
+    let text = app
+        .metrics
+        .text(lanes)
+        .map_err(|error| Refusal::internal(format!("the metrics cannot be encoded: {error}")))?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

@@ -180,15 +180,15 @@ fn refusals_tell_programs_what_to_do() {
 fn refusals_name_what_they_found() {
     let missing = class(&["gpu", "linux"]).capabilities().cloned().collect();
     for (rejection, text) in [
-        (Rejection::CapabilityMismatch { missing }, "the worker lacks gpu, linux".to_owned()),
+        (Rejection::CapabilityMismatch { missing }, "the worker lacks the capabilities gpu, linux".to_owned()),
         (
             Rejection::NotReady { execution: id(1), state: PublicState::Delayed },
-            format!("execution {} is delayed, not ready to be claimed", id(1)),
+            format!("execution {} is delayed, so it cannot be claimed", id(1)),
         ),
         (Rejection::TimeInPast { field: "run_at", ago: Span::minutes(2) }, "run_at is 120 s in the past".to_owned()),
         (
             Rejection::StaleLease { current: 4, given: 3 },
-            "another lease holds this execution: epoch 4, not 3".to_owned(),
+            "the execution has another lease: its epoch is 4, not 3".to_owned(),
         ),
         (
             Rejection::Finished { execution: id(1), state: PublicState::Expired },
@@ -196,7 +196,7 @@ fn refusals_name_what_they_found() {
         ),
         (
             Rejection::ReplaysExhausted { execution: id(1), replays: 10 },
-            format!("execution {} was replayed 10 times, which is all that its policy allows", id(1)),
+            format!("execution {} was replayed 10 times, the maximum of its policy", id(1)),
         ),
         (Rejection::DeadlinePassed { deadline: Millis(7) }, "the deadline passed at 7".to_owned()),
     ] {

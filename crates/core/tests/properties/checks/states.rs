@@ -21,7 +21,7 @@ pub(super) fn phases(change: &Change<'_>) {
     let (by, act) = (change.command, change.act().map_or("", |act| act.name()));
     let due = matches!(by, Command::Due(_));
     let fenced = change.fence().is_some();
-    let label = matches!(act, "tag" | "prioritise");
+    let label = matches!(act, "tag" | "annotate" | "prioritise");
     for (before, after) in change.changed() {
         let Some(before) = before else {
             assert!(matches!((by, &after.state), (Command::Submit(_), State::Waiting(_))), "work begins by waiting");
@@ -47,7 +47,7 @@ pub(super) fn phases(change: &Change<'_>) {
             (State::Finished(one), State::Finished(other)) => {
                 let left = |finished: &Finished| finished.purging.map_or(u32::MAX, |purging| purging.left);
                 let going = (due || act == "purge") && left(other) < left(one);
-                going || (act == "tag" && one == other && one.purging.is_none())
+                going || (matches!(act, "tag" | "annotate") && one == other && one.purging.is_none())
             }
             (State::Finished(_), State::Active(_)) => false,
         };
