@@ -16,7 +16,7 @@ use crate::work::waiters::Waiter;
 use crate::{Error, jobs};
 use onward_core::{
     Claim, Command, CommandId, Fence, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Report, Span, TableVerb,
-    Urgency, Verb, end, limits,
+    Urgency, end, limits,
 };
 use onward_store::Store;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use onward_core::record::{LaneState, PublicState};
 use onward_core::{
-    Class, Kind, Lane, LaneChange, Name, Namespace, NewExecution, Payload, Policy, Reason, Span, TagKey, TagValue,
-    WorkerName, act, limits,
+    Class, ExecutionId, Kind, Lane, LaneChange, Name, Namespace, NewExecution, PartitionId, Payload, Policy, Reason,
+    Span, TagKey, TagValue, WorkerName, act, limits,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, Options, Scope, Wants};
@@ -497,5 +497,36 @@ async fn a_clock_that_is_wrong_by_an_hour_writes_no_wrong_times() {
         };
         assert_eq!(due, right + Span::seconds(10), "a delay counts from the store's time");
         assert!(engine.metrics().outside > 0, "the wrong time was tried first");
+    }
+}
+
+/// Records for the next batch are read while the one before is committed; whoever waits for that one does not wait for them.
+#[tokio::test]
+async fn an_answer_does_not_wait_for_the_records_of_the_next_batch() {
+    let Stage { store, engine, .. } = stage(1, None).await;
+    engine.submit(work()).await.expect("the lane and the class are in the cache");
+    let moody = store.layer();
+    let held = moody.gate.acquire_many(1_000).await.expect("commits are held back");
+    let first = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.submit(work()).await }
+    });
+    settle().await;
+    let blind = moody.reads.acquire_many(1_000).await.expect("reads are held back");
+    let asked = moody.asked.load(Ordering::Relaxed);
+    let others = (0..32).map(|n| {
+        let unknown = ExecutionId::new(uuid::Uuid::from_u128(n), PartitionId(0));
+        let engine = engine.clone();
+        tokio::spawn(async move { engine.operate(&Namespace::default(), unknown, act::Cancel::default()).await })
+    });
+    let others: Vec<_> = others.collect();
+    while moody.asked.load(Ordering::Relaxed) == asked {
+        tokio::task::yield_now().await;
+    }
+    drop(held);
+    first.await.expect("no panic").expect("it is answered while the records of the others cannot be read");
+    drop(blind);
+    for other in others {
+        assert_eq!(other.await.expect("no panic").expect_err("there is none").code(), "execution_not_found");
     }
 }

@@ -1,9 +1,7 @@
-//! Worker calls on claimed executions: renew, complete, fail, give back, delay, report progress.
+//! Worker calls on claimed executions: renew, report, complete.
 
 use crate::{Engine, Error, Wants};
-use onward_core::{
-    Claimed, End, Failure, Fence, Payload, Progress, Reason, Renew, Renewed, Report, Reported, Span, When, end,
-};
+use onward_core::{Claimed, End, Fence, Payload, Renew, Renewed, Report, Reported, Span, end};
 
 impl Engine {
     /// Extends leases; the results come in the same order.
@@ -38,37 +36,5 @@ impl Engine {
         wants: &Wants,
     ) -> (Result<(), Error>, Result<Vec<Claimed>, Error>) {
         futures_util::future::join(self.complete(fence, result), self.claim(wants, Span(0))).await
-    }
-
-    /// Fails an attempt; the policy decides what follows.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn fail(&self, fence: Fence, failure: Failure) -> Result<Reported, Error> {
-        self.report(fence, end::Fail { failure }).await
-    }
-
-    /// Gives a lease back; the execution is ready again at once, and neither a retry nor a lost lease is counted.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn unclaim(&self, fence: Fence) -> Result<(), Error> {
-        self.report(fence, end::Unclaim).await.map(|_| ())
-    }
-
-    /// Delays an attempt: its lease is released, and the same attempt is claimed again when its time comes.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn delay(&self, fence: Fence, when: When) -> Result<Reported, Error> {
-        self.report(fence, end::Delay { when }).await
-    }
-
-    /// Reports the progress of an attempt; `None` keeps what was reported before.
-    ///
-    /// # Errors
-    /// A refusal, or a failure of the store.
-    pub async fn progress(&self, fence: Fence, percent: Option<u8>, message: Option<Reason>) -> Result<Renewed, Error> {
-        self.run(Progress { fence, percent, message }).await
     }
 }

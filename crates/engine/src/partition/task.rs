@@ -6,7 +6,7 @@ use crate::partition::doubt::Doubt;
 use crate::shared::Shared;
 use crate::work::board::Origin;
 use crate::work::waiters::Waiter;
-use onward_core::{Claimed, Command, Millis, Reply, Urgency, Verb};
+use onward_core::{Claimed, Command, Millis, Reply, Urgency};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 

@@ -58,13 +58,19 @@ pub(crate) async fn a_failed_attempt_is_retried_after_its_pause(world: World) {
     let engine = world.engine().await;
     let id = submit(&engine, patient(1)).await;
     let first = claim_now(&engine, &worker("w1")).await;
-    let after = engine.fail(first.fence, Failure::new(Category::transient(), "once")).await.expect("answered");
+    let after = engine
+        .report(first.fence, end::Fail { failure: Failure::new(Category::transient(), "once") })
+        .await
+        .expect("answered");
     assert_eq!(after, Reported::again(engine.now() + Span::seconds(5)));
     assert_eq!(state(&engine, id).await, "delayed");
     world.clock.advance(Span::seconds(5));
     let second = claim_soon(&engine, &worker("w2")).await;
     assert_eq!((second.fence.execution, second.fence.attempt, second.retries), (id, 2, 1));
-    let after = engine.fail(second.fence, Failure::new(Category::transient(), "twice")).await.expect("answered");
+    let after = engine
+        .report(second.fence, end::Fail { failure: Failure::new(Category::transient(), "twice") })
+        .await
+        .expect("answered");
     assert_eq!(after, Reported::ENDED);
     assert_eq!(state(&engine, id).await, "failed");
 }
@@ -73,7 +79,10 @@ pub(crate) async fn a_permanent_failure_is_final(world: World) {
     let engine = world.engine().await;
     let id = submit(&engine, patient(5)).await;
     let claimed = claim_now(&engine, &worker("w1")).await;
-    let after = engine.fail(claimed.fence, Failure::new(Category::permanent(), "no")).await.expect("answered");
+    let after = engine
+        .report(claimed.fence, end::Fail { failure: Failure::new(Category::permanent(), "no") })
+        .await
+        .expect("answered");
     assert_eq!((after, state(&engine, id).await), (Reported::ENDED, "failed"));
 }
 

@@ -19,6 +19,7 @@ pub(super) enum Wish {
     RunLater,
     Prioritise,
     Tag,
+    Annotate,
     Revoke,
     Replay,
     Purge,
@@ -26,13 +27,14 @@ pub(super) enum Wish {
 
 impl Wish {
     /// Replays are wished twice as often: they are the longest way back.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::CancelNow,
         Self::AskToStop,
         Self::RunNow,
         Self::RunLater,
         Self::Prioritise,
         Self::Tag,
+        Self::Annotate,
         Self::Revoke,
         Self::Replay,
         Self::Replay,
@@ -44,7 +46,7 @@ impl Wish {
             Self::CancelNow | Self::Prioritise => stage.is_unfinished(),
             Self::AskToStop | Self::Revoke => matches!(stage, Stage::Active(_)),
             Self::RunNow | Self::RunLater => matches!(stage, Stage::Ready(_) | Stage::Delayed { .. }),
-            Self::Tag => !matches!(stage, Stage::Absent | Stage::Purging(_)),
+            Self::Tag | Self::Annotate => !matches!(stage, Stage::Absent | Stage::Purging(_)),
             Self::Replay | Self::Purge => matches!(stage, Stage::Finished(_)),
         }
     }
@@ -103,6 +105,9 @@ impl Steward {
                 let value = TagValue::parse(["red", "green"][dice.below(2) as usize]).ok()?;
                 let remove = if dice.percent(40) { BTreeSet::from([team]) } else { BTreeSet::new() };
                 act::Tag { set: BTreeMap::from([(stage, value)]), remove }.into()
+            }
+            Wish::Annotate => {
+                act::Annotate { note: ["", "look later", "ask Ada"][dice.below(3) as usize].into() }.into()
             }
             Wish::Revoke => {
                 let lease = match &execution.state {

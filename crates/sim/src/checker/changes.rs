@@ -20,6 +20,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
         return Err(format!("its time went back from {} to {}", before.changed_at, after.changed_at));
     }
     let (mut priority, mut replays, mut tagged) = (before.priority, before.replays, false);
+    let mut note = before.note.as_deref();
     for event in events {
         match &event.what {
             What::PriorityChanged { before, after } if *before == priority => priority = *after,
@@ -27,11 +28,15 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
             What::Replayed { replays: said, .. } if *said == replays + 1 => replays = *said,
             What::Replayed { replays: said, .. } => return Err(format!("replay {said} followed {replays} replays")),
             What::TagsChanged => tagged = true,
+            What::Annotated { note: said } => note = Some(&**said).filter(|said| !said.is_empty()),
             _ => {}
         }
     }
     if (priority, replays) != (after.priority, after.replays) || replays > after.policy.max_replays() {
         return Err("its priority or its replays are not what was told".to_owned());
+    }
+    if note != after.note.as_deref() && !is_stub(after) {
+        return Err("its note is not what was told".to_owned());
     }
     if before.tags != after.tags && !tagged {
         return Err("its tags changed and nobody was told".to_owned());

@@ -114,11 +114,11 @@ impl Stage {
                 _ => self.after_waiting(paused.as_ref(), what, said_at, now, terms),
             },
             Self::Active(holding) => match what {
-                What::TagsChanged | What::PriorityChanged { .. } => Ok(self.clone()),
+                What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
                 _ => self.after_active(holding, what, said_at, now),
             },
             Self::Finished(outcome) => match what {
-                What::TagsChanged => Ok(self.clone()),
+                What::TagsChanged | What::Annotated { .. } => Ok(self.clone()),
                 What::Replayed { .. } => Ok(Self::Ready(None)),
                 What::Purged => Ok(Self::Purging(*outcome)),
                 _ => self.never(what),
@@ -167,7 +167,7 @@ impl Stage {
             right.then_some(()).ok_or_else(|| format!("{what:?} while {paused:?} was paused"))
         };
         match what {
-            What::TagsChanged | What::PriorityChanged { .. } => Ok(self.clone()),
+            What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
             What::Rescheduled { until } => Ok(waits(*until, said_at, paused.cloned())),
             What::Expired { attempt, paused: was_paused } => {
                 ends_right(*attempt, *was_paused)?;
