@@ -30,6 +30,7 @@ if [ -z "$onward" ]; then
 fi
 onward=$(realpath "$onward")
 place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
 export ONWARD_STORE="sqlite:$place/onward.db"
 key=$("$onward" key create --name clients --role admin)
 "$onward" serve --bind 127.0.0.1:0 --require-keys --json >"$place/said" 2>"$place/log" &
@@ -40,6 +41,7 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' "$place/said")
+[ -n "$url" ] || { echo 'clients: the server did not start' >&2; cat "$place/log" >&2; exit 1; }
 
 # quiet NAME COMMAND...: runs a generator, which must say nothing of what it had to leave out.
 quiet() {

@@ -7,8 +7,8 @@ use super::side::Side;
 use super::site::Fresh;
 use super::work::{self, PATIENCE};
 use async_trait::async_trait;
-use futures_util::future::join_all;
-use onward_core::{Claimed, Lane};
+use futures_util::future::{join, join_all};
+use onward_core::{Claimed, Lane, Span};
 use onward_engine::{Engine, Options};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,7 +111,8 @@ async fn worker(engine: Engine, lane: Lane, run: Arc<Run>) -> Tally {
             }
             continue;
         };
-        let (completed, more) = engine.complete_and_claim(claimed.fence, result.clone(), &wants).await;
+        let complete = engine.complete(claimed.fence, result.clone());
+        let (completed, more) = join(complete, engine.claim(&wants, Span(0))).await;
         match completed {
             Ok(()) => tally.done += 1,
             Err(error) => tally.failure = tally.failure.or(Some(error.to_string())),

@@ -8,7 +8,7 @@ use crate::{open, shape, time};
 use onward::call::Ask;
 use onward::engine::LaneListing;
 use onward::wire::{LaneInfo, LaneList};
-use onward::{Client, Error, LaneState, Millis, Policy, RetryPolicy};
+use onward::{Client, Error, Millis, Policy, RetryPolicy};
 
 pub(crate) async fn run(args: LaneArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let change = match &args.command {
@@ -53,18 +53,10 @@ async fn list(client: &Client) -> Result<(String, String), Error> {
     let (lanes, now) = (client.lanes().await?, client.store_time());
     let mut rows = vec![["LANE", "STATE", "READY", "OLDEST"].map(str::to_owned)];
     for lane in &lanes {
-        rows.push([lane.lane.to_string(), state(lane).to_owned(), ready(lane), oldest(lane, now)]);
+        rows.push([lane.lane.to_string(), lane.settings.state.as_str().to_owned(), ready(lane), oldest(lane, now)]);
     }
     let list = LaneList { lanes: lanes.into_iter().map(LaneInfo::from).collect() };
     Ok((shape::text(&list), shape::table(&rows)))
-}
-
-pub(crate) fn state(lane: &LaneListing) -> &'static str {
-    match lane.settings.state {
-        LaneState::Open => "open",
-        LaneState::Paused => "paused",
-        LaneState::Draining => "draining",
-    }
 }
 
 pub(crate) fn ready(lane: &LaneListing) -> String {

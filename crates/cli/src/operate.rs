@@ -1,4 +1,4 @@
-//! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `revoke`, `purge`: what operators do with one execution.
+//! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `annotate`, `revoke`, `purge`: what operators do with one execution.
 
 use crate::args::{
     AnnotateArgs, CancelArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target,

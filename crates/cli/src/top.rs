@@ -4,7 +4,7 @@
 //! through a server, and costs the same however much there is.
 
 use crate::args::{TopArgs, WatchArgs};
-use crate::lane::{oldest, ready, state};
+use crate::lane::{oldest, ready};
 use crate::problem::{Exit, Problem};
 use crate::watch::{self, Shown};
 use crate::{open, shape, time};
@@ -88,7 +88,7 @@ impl Seen {
             let rate = |rates: &Rates| format!("{:.1}", rates.of_lane(&lane.lane));
             rows.push([
                 lane.lane.to_string(),
-                state(lane).to_owned(),
+                lane.settings.state.as_str().to_owned(),
                 ready(lane),
                 oldest(lane, self.now),
                 self.running_in(&lane.lane).to_string(),

@@ -36,6 +36,8 @@ pub struct Client {
 #[derive(Debug)]
 struct Inner {
     backend: Backend,
+    /// What carries calls out before any layer.
+    calls: Calls,
     clock: Arc<dyn Clock>,
     chance: Arc<Chance>,
 }
@@ -90,14 +92,15 @@ impl Client {
         let read_timeout = span(options.call_timeout);
         let ClientOptions { clock, chance, namespace, .. } = options;
         let local = Local { engine: engine.clone(), clock: clock.clone(), chance: chance.clone() };
-        let inner = Inner { backend: Backend::Embedded(engine), clock, chance };
-        Ok(Self { inner: Arc::new(inner), calls: local.into_calls(), namespace, actor: None, read_timeout })
+        let calls = local.into_calls();
+        let inner = Inner { backend: Backend::Embedded(engine), calls: calls.clone(), clock, chance };
+        Ok(Self { inner: Arc::new(inner), calls, namespace, actor: None, read_timeout })
     }
 
     fn to_server(url: &crate::ServerUrl, options: ClientOptions) -> Result<Self> {
         let (connection, calls) = remote::connect(url, &options)?;
         let ClientOptions { clock, chance, namespace, .. } = options;
-        let inner = Inner { backend: Backend::Remote(connection), clock, chance };
+        let inner = Inner { backend: Backend::Remote(connection), calls: calls.clone(), clock, chance };
         Ok(Self { inner: Arc::new(inner), calls, namespace, actor: None, read_timeout: Span(0) })
     }
 
@@ -142,6 +145,12 @@ impl Client {
     #[must_use]
     pub fn without_read_retries(self) -> Self {
         Self { read_timeout: Span(0), ..self }
+    }
+
+    /// The same client without layers: for a server, whose callers are not those for whom the layers were chosen.
+    #[must_use]
+    pub fn without_layers(self) -> Self {
+        Self { calls: self.inner.calls.clone(), ..self }
     }
 
     /// The same client for another namespace.

@@ -7,6 +7,7 @@ use crate::record::Record;
 use crate::{Event, Key};
 use bytes::Bytes;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Most executions fit this, so that they are written without growing.
 const USUAL_EXECUTION_BYTES: usize = 1_280;
@@ -19,7 +20,7 @@ const USUAL_EVENT_BYTES: usize = 224;
 #[must_use]
 pub fn encode(record: &Record) -> Bytes {
     match record {
-        Record::Execution(record) => json(record, USUAL_EXECUTION_BYTES),
+        Record::Execution(record) => json(&**record, USUAL_EXECUTION_BYTES),
         Record::Attempt(record) => json(record, USUAL_SMALL_BYTES),
         Record::Idempotency(record) => json(record, USUAL_SMALL_BYTES),
         Record::Unique(record) => json(record, USUAL_SMALL_BYTES),
@@ -72,7 +73,7 @@ fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
 #[must_use]
 pub fn decode(key: &Key, body: &Bytes) -> Record {
     let read = match key {
-        Key::Execution(_) => serde_json::from_slice(body).map(Record::Execution),
+        Key::Execution(_) => serde_json::from_slice(body).map(|execution| Record::Execution(Arc::new(execution))),
         Key::Attempt(..) => serde_json::from_slice(body).map(Record::Attempt),
         Key::Idempotency(..) => serde_json::from_slice(body).map(Record::Idempotency),
         Key::Unique(..) => serde_json::from_slice(body).map(Record::Unique),

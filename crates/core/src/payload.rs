@@ -36,7 +36,6 @@ impl Eq for Json {}
 /// Bytes that are not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Blob {
     /// Content type of the bytes.
     #[cfg_attr(feature = "openapi",
@@ -157,12 +156,13 @@ impl Payload {
         Ok(Self::Json(Json(raw)))
     }
 
-    /// Turns a value into JSON. Its limits are checked where it is stored.
+    /// Turns a value into JSON. How deep it is nested is checked where it is stored.
     ///
     /// # Errors
-    /// When the value cannot be JSON.
+    /// When the value cannot be JSON or is too large.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, PayloadError> {
         let raw = to_raw_value(value).map_err(|error| PayloadError::NotJson(error.to_string()))?;
+        check_size(raw.get().len())?;
         Ok(Self::Json(Json(raw)))
     }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// Retries, timeouts and retention of an execution; fixed when it is submitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Retries of failed attempts; three retries with growing pauses when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,7 +135,6 @@ pub struct RetryPolicy {
 
 /// A retry policy in a request; absent fields take their defaults.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RetryFields {
     max_retries: Option<u32>,
     first_pause: Option<Span>,
@@ -321,6 +319,13 @@ mod tests {
         assert!(drawn.iter().all(|&span| span <= 4_000));
         assert!(drawn.iter().any(|&span| span < 400) && drawn.iter().any(|&span| span > 3_600));
         assert_eq!(RetryPolicy::fixed(3, Span(50)).pause(9, 1), Span(50));
+    }
+
+    #[test]
+    fn what_a_newer_version_adds_is_passed_over() {
+        let text = r#"{"retry":{"max_retries":7,"patience":3},"colour":"red"}"#;
+        let policy: Policy = serde_json::from_str(text).unwrap();
+        assert_eq!(policy.retry(), RetryPolicy { max_retries: 7, ..RetryPolicy::default() });
     }
 
     #[test]

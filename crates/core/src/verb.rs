@@ -6,7 +6,7 @@ use std::fmt;
 /// One thing that can be asked of a partition. A verb is one file in `rules/`, and one row of the table there.
 pub trait Verb: fmt::Debug {
     /// How it is treated when a partition has more commands than it can run at once.
-    const URGENCY: Urgency = Urgency::FreesWork;
+    const URGENCY: Urgency = Urgency::Essential;
 
     /// The answer when it is accepted.
     type Reply: fmt::Debug + Clone + PartialEq + Eq;
@@ -58,10 +58,10 @@ impl Weight {
 /// How a command is treated under load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// It adds work, and is refused first.
-    AddsWork,
+    /// It is refused first when there is too much to do.
+    Sheddable,
     /// It frees what is held, and is accepted for longer.
-    FreesWork,
+    Essential,
     /// The engine sends it by itself; it yields to calls.
     Background,
 }

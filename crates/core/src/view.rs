@@ -263,7 +263,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Stop::Need`] when it is not at hand, a refusal when it cannot be read.
-    pub(crate) fn execution(&mut self, id: ExecutionId) -> Result<Option<Execution>, Stop> {
+    pub(crate) fn execution(&mut self, id: ExecutionId) -> Result<Option<Arc<Execution>>, Stop> {
         let key = Key::Execution(id);
         match self.get(&key)?.as_deref() {
             None => Ok(None),
@@ -273,7 +273,8 @@ impl<'a> View<'a> {
     }
 
     /// Writes an execution and says what happened to it, in its own history and to the world.
-    pub(crate) fn put_execution(&mut self, mut execution: Execution, event: crate::What) -> Result<(), Stop> {
+    pub(crate) fn put_execution(&mut self, mut shared: Arc<Execution>, event: crate::What) -> Result<(), Stop> {
+        let execution = Arc::make_mut(&mut shared);
         if execution.history.len() >= limits::HISTORY_PAGE {
             let transitions = std::mem::take(&mut execution.history);
             let page = Key::History(execution.id, execution.pages);
@@ -291,7 +292,7 @@ impl<'a> View<'a> {
             by,
             what: event,
         });
-        self.put(Key::Execution(execution.id), Record::Execution(execution))
+        self.put(Key::Execution(execution.id), Record::Execution(shared))
     }
 
     /// Writes a record whole. A key is read before it is written, so that the commit expects what the rule saw; what

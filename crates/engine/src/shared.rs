@@ -129,7 +129,7 @@ impl Shared {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
-        let reserve = if command.urgency() == Urgency::AddsWork { 0 } else { limits::QUEUE_RESERVE };
+        let reserve = if command.urgency() == Urgency::Sheddable { 0 } else { limits::QUEUE_RESERVE };
         if handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);
             return Err(Error::Overloaded { retry_after: Span(100) });

@@ -492,7 +492,7 @@ async fn a_clock_that_is_wrong_by_an_hour_writes_no_wrong_times() {
         let id = engine.submit(later).await.expect("accepted").id;
         let execution = engine.get(id).await.expect("answered").expect("it exists");
         assert_eq!(execution.created_at, right);
-        let Some(due) = onward_core::index::due(&onward_core::record::Record::Execution(execution)) else {
+        let Some(due) = onward_core::index::due(&onward_core::record::Record::Execution(execution.into())) else {
             panic!("a delay has an end")
         };
         assert_eq!(due, right + Span::seconds(10), "a delay counts from the store's time");

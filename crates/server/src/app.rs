@@ -33,7 +33,7 @@ impl App {
         let room = Arc::new(Semaphore::new(options.limits.inflight_bytes / PIECE));
         let metrics = Metrics::new(engine.clone());
         Self {
-            client: client.without_read_retries(),
+            client: client.without_layers().without_read_retries(),
             engine,
             options,
             keyring: Keyring::default(),

@@ -118,7 +118,7 @@ fn parse<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Refusal> {
 
 /// The words of a parser in those of its caller: the names of our types mean nothing to one who wrote JSON.
 fn plain(message: &str) -> String {
-    let Some((found, rest)) = message.split_once("expected ") else { return message.to_owned() };
+    let Some((found, rest)) = message.rsplit_once("expected ") else { return message.to_owned() };
     let (expected, place) =
         rest.split_once(" at line").map_or((rest, None), |(expected, place)| (expected, Some(place)));
     let expected = match expected.split(' ').next() {
@@ -126,7 +126,8 @@ fn plain(message: &str) -> String {
         Some("u8") => "a whole number from 0 to 255",
         Some("u16") => "a whole number from 0 to 65535",
         Some("u32") => "a whole number from 0 to 4294967295",
-        Some("u64" | "usize") => "a whole number",
+        Some("u64" | "usize" | "i64") => "a whole number",
+        Some("f64") => "a number",
         _ => expected,
     };
     let place = place.map(|place| format!(" at line{place}")).unwrap_or_default();

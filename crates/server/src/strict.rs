@@ -1,10 +1,12 @@
-//! Reads objects as objects: a list in the place of an object is refused, however deep it stands.
+//! Reads objects as objects: a list in the place of an object and an unknown field are refused, however deep they stand.
 //!
 //! Derived code takes a list for a struct whose fields it names in order. That suits compact formats, and in JSON it lets a
 //! mistaken call through.
 
+use serde::de::IntoDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use std::borrow::Cow;
 use std::fmt;
 
 /// What reads, or is read, strictly.
@@ -43,10 +45,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Strict(visitor))
+        self.0.deserialize_map(Fields(visitor, fields))
     }
 }
 
@@ -102,6 +104,39 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
 
     fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
         self.0.visit_enum(Strict(access))
+    }
+}
+
+/// An object of which all fields are known. What is stored and what is answered may gain fields; a caller who names one that
+/// there is not has made a mistake.
+struct Fields<T>(T, &'static [&'static str]);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(Fields(access, self.1))
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        let Some(name) = self.0.next_key::<Cow<'de, str>>()? else { return Ok(None) };
+        if self.1.contains(&&*name) {
+            seed.deserialize(name.into_deserializer()).map(Some)
+        } else {
+            Err(A::Error::unknown_field(&name, self.1))
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.next_value_seed(Strict(seed))
     }
 }
 
@@ -190,6 +225,13 @@ mod tests {
             assert!(error.contains("invalid type: sequence"), "{text}: {error}");
         }
         assert!(read::<BulkRequest>(r#"{"filter":{},"act":["purge"]}"#).is_err());
+    }
+
+    #[test]
+    fn a_field_that_there_is_not_is_refused() {
+        for text in [r#"{"kind":"k","lain":"a"}"#, r#"{"kind":"k","policy":{"retry":{"max_retry":3}}}"#] {
+            assert!(read::<NewExecution>(text).unwrap_err().contains("unknown field"), "{text}");
+        }
     }
 
     #[test]

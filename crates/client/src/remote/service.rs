@@ -2,7 +2,7 @@
 
 use super::claims::Claims;
 use super::exchange::{Exchange, Reply, Request};
-use super::gather::Gather;
+use super::gather::{Gather, Shareable};
 use super::minimum_wait::MinimumWait;
 use super::reports::{self, Ended, Told};
 use super::submits;
@@ -85,7 +85,15 @@ impl Remote {
                 self.exchange.ask::<KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
             }
             Ask::SetLane { command, lane, change } => self.set_lane(of, command, &lane, change).await?.into(),
-            other => self.read(of, other).await?,
+            ask @ (Ask::Attempts(_)
+            | Ask::History(_)
+            | Ask::Why(_)
+            | Ask::Find { .. }
+            | Ask::Counts
+            | Ask::Lanes
+            | Ask::Lane(_)
+            | Ask::Events { .. }
+            | Ask::Keys) => self.read(of, ask).await?,
         })
     }
 
@@ -143,7 +151,7 @@ impl Remote {
         let turn = self.submits.next_turn();
         let (mut answers, mut some, mut bytes) = (Vec::with_capacity(many.len()), Vec::new(), 0);
         for new in many {
-            let size = new.input_bytes();
+            let size = new.bytes();
             if bytes + size > BYTES_MAX && !some.is_empty() {
                 answers.extend(submits::send_all(&self.exchange, of, std::mem::take(&mut some)).await?);
                 bytes = 0;

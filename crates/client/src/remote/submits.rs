@@ -16,7 +16,9 @@ impl Shareable for NewExecution {
     }
 
     fn bytes(&self) -> usize {
-        self.input_bytes()
+        // Bytes travel in base64.
+        let json = self.input.as_ref().map_or(0, |json| json.as_str().len());
+        json + self.input_bytes.as_ref().map_or(0, |blob| blob.bytes.len().div_ceil(3) * 4)
     }
 }
 

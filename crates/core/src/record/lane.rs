@@ -5,18 +5,18 @@ use crate::{Class, CommandId, ExecutionId, Lane, Millis, Namespace, PartitionId,
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// State of a lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LaneState {
-    /// Accepts submits and claims.
-    #[default]
-    Open,
-    /// Accepts submits; workers cannot claim.
-    Paused,
-    /// Workers can claim; submits are refused.
-    Draining,
+words! {
+    /// State of a lane.
+    #[derive(Default)]
+    LaneState {
+        /// Accepts submits and claims.
+        #[default]
+        Open = "open",
+        /// Accepts submits; workers cannot claim.
+        Paused = "paused",
+        /// Workers can claim; submits are refused.
+        Draining = "draining",
+    }
 }
 
 /// Settings of a lane.

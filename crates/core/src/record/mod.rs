@@ -56,16 +56,13 @@ pub use state::{
 };
 
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// Any record of the system.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most records are executions, and each lives behind a pointer of its own"
-)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
-    /// A unit of work.
-    Execution(Execution),
+    /// A unit of work; shared, so that a rule that only reads it copies nothing.
+    Execution(Arc<Execution>),
     /// An attempt that ended and was followed by another.
     Attempt(EndedAttempt),
     /// A payload stored beside its execution, as raw bytes.

@@ -7,6 +7,7 @@ use crate::{
     PayloadSlot, Rejection, Span, Stop, TagKey, TagValue, TraceContext, Urgency, Verb, View, What, WorkerName, limits,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Gives a ready execution to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Addressed for Claim {
 }
 
 impl Verb for Claim {
-    const URGENCY: Urgency = Urgency::AddsWork;
+    const URGENCY: Urgency = Urgency::Sheddable;
     type Reply = Box<Claimed>;
 
     fn keys(&self, _: PartitionId) -> Vec<Key> {
@@ -86,7 +87,7 @@ impl Verb for Claim {
         used(&execution, &next, self)?;
         check(view, self, &execution)?;
         timely(view, &execution, now)?;
-        let active = lease::begin(view, &mut execution, self, next, now)?;
+        let active = lease::begin(view, Arc::make_mut(&mut execution), self, next, now)?;
         let reply = claimed(view, &execution, &active)?;
         let event = What::Claimed {
             attempt: active.attempt.number,

@@ -7,6 +7,7 @@ use crate::rules::end::fail::Failed;
 use crate::rules::{finish, lease, lost, purge, ready};
 use crate::view::unreadable;
 use crate::{Category, ExecutionId, Failure, Key, Millis, PartitionId, Stop, Urgency, Verb, View, What, index};
+use std::sync::Arc;
 
 /// Looks at a record whose due time passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,33 +56,36 @@ fn nothing(next: Option<Millis>) -> Looked {
     Looked { acted: false, next }
 }
 
-fn of_execution(view: &mut View, mut execution: Execution, at: Millis, now: Millis) -> Result<Looked, Stop> {
+fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Millis) -> Result<Looked, Stop> {
     if now < at {
         return Ok(nothing(Some(at)));
     }
-    let (id, now) = (execution.id, execution.stamp(now));
+    let (id, now) = (shared.id, shared.stamp(now));
     view.not_before(at);
+    if let State::Finished(_) = shared.state {
+        purge::remove(view, shared, None, now)?;
+        return next(view, id);
+    }
+    let execution = Arc::make_mut(&mut shared);
     let event = match execution.state.clone() {
-        State::Finished(_) => {
-            purge::remove(view, execution, None, now)?;
-            return next(view, id);
-        }
-        _ if execution.deadline == Some(at) => expire(view, &mut execution, now)?,
+        _ if execution.deadline == Some(at) => expire(view, execution, now)?,
         State::Waiting(Waiting { readiness, next }) => match readiness {
             Readiness::Delayed { .. } => {
-                ready::promote(&mut execution, next, at, now);
+                ready::promote(execution, next, at, now);
                 What::Ready
             }
             // Only its deadline makes ready work due.
             Readiness::Ready { .. } => return Ok(nothing(Some(at))),
         },
         State::Active(active) => match &active.stop {
-            Some(stop) if stop.until == at => stop_now(view, &mut execution, stop.cancellation.clone(), now)?,
-            _ if active.lease.expires_at == at => lost::expire(view, &mut execution, &active, now)?,
-            _ => time_out(view, &mut execution, &active, now)?,
+            Some(stop) if stop.until == at => stop_now(view, execution, stop.cancellation.clone(), now)?,
+            _ if active.lease.expires_at == at => lost::expire(view, execution, &active, now)?,
+            _ => time_out(view, execution, &active, now)?,
         },
+        // Handled above.
+        State::Finished(_) => return next(view, id),
     };
-    view.put_execution(execution, event)?;
+    view.put_execution(shared, event)?;
     next(view, id)
 }
 

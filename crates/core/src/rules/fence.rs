@@ -4,6 +4,7 @@ use crate::record::{Active, AttemptEnd, EndedAttempt, Execution, Next, Pause, Re
 use crate::view::unreadable;
 use crate::{CommandId, ExecutionId, Key, LeaseId, Millis, Rejection, Stop, View};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Proves that a caller holds an execution's current lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +40,7 @@ pub(crate) use fenced;
 /// What a fenced call finds.
 pub(crate) enum Owner {
     /// The caller owns the execution; this is the state to work on and the time to write down.
-    Holds(Box<Execution>, Active, Millis),
+    Holds(Arc<Execution>, Active, Millis),
     /// The very same call did its work before; answer as then.
     Repeats(Earlier),
 }
@@ -85,7 +86,7 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
     }
     alive(view, &execution, &active, now)?;
     let stamp = execution.stamp(now);
-    Ok(Owner::Holds(Box::new(execution), active, stamp))
+    Ok(Owner::Holds(execution, active, stamp))
 }
 
 /// Checks that an attempt may still act, and makes the commit depend on it either way. Three clocks decide: the lease

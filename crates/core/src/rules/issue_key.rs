@@ -40,7 +40,7 @@ impl Addressed for IssueKey {
 }
 
 impl Verb for IssueKey {
-    const URGENCY: Urgency = Urgency::AddsWork;
+    const URGENCY: Urgency = Urgency::Sheddable;
     /// The key as it is kept.
     type Reply = Box<ApiKey>;
 

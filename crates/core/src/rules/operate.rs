@@ -7,6 +7,7 @@ use crate::{
     Actor, Addressed, CommandId, ExecutionId, Key, Millis, Namespace, PartitionId, Rejection, Stop, Verb, View, Weight,
     limits,
 };
+use std::sync::Arc;
 
 /// Does what an operator wants with an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,12 +71,12 @@ impl Verb for Operate {
         if execution.is_purging() {
             return if is_purge { Ok(ActOutcome::Purged) } else { Err(Rejection::Purged(self.execution).into()) };
         }
-        let (event, outcome) = self.act.act(view, &mut execution, now)?;
+        let (event, outcome) = self.act.act(view, Arc::make_mut(&mut execution), now)?;
         if outcome == ActOutcome::Purged {
             let stamp = execution.stamp(now);
             purge::remove(view, execution, Some(self.command), stamp)?;
         } else {
-            remember(&mut execution, self.command, outcome);
+            remember(Arc::make_mut(&mut execution), self.command, outcome);
             view.put_execution(execution, event)?;
         }
         Ok(outcome)

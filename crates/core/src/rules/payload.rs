@@ -4,32 +4,35 @@ use crate::record::{Record, StoredPayload};
 use crate::view::unreadable;
 use crate::{ExecutionId, Key, NewExecution, Payload, PayloadSlot, Rejection, Stop, View, limits};
 use bytes::Bytes;
+use std::sync::Arc;
 
-/// The input of a new execution.
-pub(crate) fn of(new: &NewExecution) -> Result<Payload, Rejection> {
-    new.payload().map_err(|error| Rejection::Payload { field: "input", error })
+/// The input of a new execution, within its limits.
+pub(crate) fn input(new: &NewExecution) -> Result<Payload, Rejection> {
+    let checked = new.payload().and_then(|input| input.check().map(|()| input));
+    checked.map_err(|error| Rejection::Payload { field: "input", error })
 }
 
-/// Stores a payload: small JSON in the execution, anything else in a record of its own.
+/// Refuses a result beyond its limits.
+pub(crate) fn check_result(result: &Payload) -> Result<(), Rejection> {
+    result.check().map_err(|error| Rejection::Payload { field: "result", error })
+}
+
+/// Stores a payload that was checked: small JSON in the execution, anything else in a record of its own.
 pub(crate) fn store(
     view: &mut View,
     id: ExecutionId,
     slot: PayloadSlot,
-    payload: &Payload,
+    payload: Payload,
 ) -> Result<StoredPayload, Stop> {
-    let field = match slot {
-        PayloadSlot::Input => "input",
-        PayloadSlot::Result => "result",
-    };
-    payload.check().map_err(|error| Rejection::Payload { field, error })?;
+    let content_type: Arc<str> = payload.content_type().into();
     let bytes = match payload {
         Payload::Json(json) if json.as_str().len() <= limits::PAYLOAD_INLINE_BYTES_MAX => {
-            return Ok(StoredPayload::Json(json.clone()));
+            return Ok(StoredPayload::Json(json));
         }
         Payload::Json(json) => Bytes::copy_from_slice(json.as_str().as_bytes()),
-        Payload::Bytes(blob) => blob.bytes.clone(),
+        Payload::Bytes(blob) => blob.bytes,
     };
-    let stored = StoredPayload::Beside { content_type: payload.content_type().into(), bytes: bytes.len() as u64 };
+    let stored = StoredPayload::Beside { content_type, bytes: bytes.len() as u64 };
     view.put_new(Key::Payload(id, slot), Record::Payload(bytes))?;
     Ok(stored)
 }

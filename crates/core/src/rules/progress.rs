@@ -3,6 +3,7 @@
 use crate::record::{self, Record};
 use crate::rules::fence::{self, Owner, fenced};
 use crate::{Fence, Key, Millis, Reason, Rejection, Renewed, Stop, Verb, View};
+use std::sync::Arc;
 
 /// Says how far an attempt is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,9 @@ impl Verb for Progress {
         };
         let same = |before: &record::Progress| (before.percent, &before.message) == (said.percent, &said.message);
         if !before.as_ref().is_some_and(same) {
-            execution.progress = Some(said);
-            execution.changed_at = now;
-            view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
+            let changed = Arc::make_mut(&mut execution);
+            (changed.progress, changed.changed_at) = (Some(said), now);
+            view.put(Key::Execution(execution.id), Record::Execution(execution))?;
         }
         Ok(Renewed { expires_at: active.lease.expires_at, stop: active.stop })
     }

@@ -3,35 +3,37 @@
 use crate::act::ActOutcome;
 use crate::record::{Execution, Finished, Purging, Record, State, StoredPayload};
 use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, View, What, limits};
+use std::sync::Arc;
 
 /// Removes the next piece. From the first one on the execution is found no more; its record goes last, and not before
 /// the call that changed it last has stopped being repeated.
 pub(crate) fn remove(
     view: &mut View,
-    mut execution: Execution,
+    mut shared: Arc<Execution>,
     by: Option<CommandId>,
     now: Millis,
 ) -> Result<(), Stop> {
+    let execution = Arc::make_mut(&mut shared);
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
     let Purging { left, until } = finished.purging.unwrap_or_else(|| {
-        view.event(event(&execution, now));
-        Purging { left: pieces(&execution), until: execution.changed_at + limits::STUB_LIFE }
+        view.event(event(execution, now));
+        Purging { left: pieces(execution), until: execution.changed_at + limits::STUB_LIFE }
     });
     let end = left.saturating_sub(limits::PURGE_PIECE);
-    view.for_each(end..left, |view, piece| view.delete(key(&execution, piece)))?;
+    view.for_each(end..left, |view, piece| view.delete(key(execution, piece)))?;
     if end == 0 {
         if until <= now {
             view.not_before(until);
             return view.delete(Key::Execution(execution.id));
         }
-        empty(&mut execution);
+        empty(execution);
     }
     if let Some(by) = by {
-        super::operate::remember(&mut execution, by, ActOutcome::Purged);
+        super::operate::remember(execution, by, ActOutcome::Purged);
     }
     execution.changed_at = now;
     execution.state = State::Finished(Finished { purging: Some(Purging { left: end, until }), ..finished });
-    view.put(Key::Execution(execution.id), Record::Execution(execution))
+    view.put(Key::Execution(execution.id), Record::Execution(shared))
 }
 
 /// Takes out what its submitter and its workers gave; what is left only tells that it was.

@@ -4,6 +4,7 @@ use crate::record::{Record, State, StopRequest};
 use crate::rules::fence::{self, Owner, fenced};
 use crate::{Fence, Key, Millis, Span, Stop, Verb, View, limits};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Extends a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +43,10 @@ impl Verb for Renew {
         let expires_at = active.lease.expires_at.max(now + self.ttl);
         if expires_at > active.lease.expires_at {
             active.lease.expires_at = expires_at;
-            execution.changed_at = stamp;
-            execution.state = State::Active(active);
-            view.put(Key::Execution(execution.id), Record::Execution(*execution))?;
+            let changed = Arc::make_mut(&mut execution);
+            changed.changed_at = stamp;
+            changed.state = State::Active(active);
+            view.put(Key::Execution(execution.id), Record::Execution(execution))?;
         }
         Ok(Renewed { expires_at, stop })
     }

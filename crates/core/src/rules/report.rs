@@ -4,6 +4,7 @@ use crate::end::{End, Ending};
 use crate::rules::fence::{self, Owner, fenced};
 use crate::{CommandId, Fence, Millis, Stop, Verb, View, Weight};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Ends a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,8 @@ pub struct Reported {
     /// Time at which the execution is retried or resumes; absent when it has ended or is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Millis>,
-    /// Whether this report ended the execution.
+    /// Whether this report ended the execution. An execution that was asked to stop can also be cancelled by a report that
+    /// gives it back or delays it.
     pub ended: bool,
 }
 
@@ -63,9 +65,9 @@ impl Verb for Report {
             Owner::Holds(execution, active, stamp) => (execution, active, stamp),
             Owner::Repeats(earlier) => return self.end.rule().answered(&earlier).ok_or_else(fence::other_use),
         };
-        let ending = Ending { execution: &mut execution, active, command: self.command, now, stamp };
+        let ending = Ending { execution: Arc::make_mut(&mut execution), active, command: self.command, now, stamp };
         let (event, reported) = self.end.rule().end(view, ending)?;
-        view.put_execution(*execution, event)?;
+        view.put_execution(execution, event)?;
         Ok(reported)
     }
 }

@@ -39,7 +39,7 @@ impl Addressed for SetLane {
 }
 
 impl Verb for SetLane {
-    const URGENCY: Urgency = Urgency::AddsWork;
+    const URGENCY: Urgency = Urgency::Sheddable;
     /// Which decision it became; grows with every decision about the lane.
     type Reply = u64;
 

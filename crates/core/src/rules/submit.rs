@@ -8,9 +8,10 @@ use crate::payload::JSON_TYPE;
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
-    Addressed, CommandId, ExecutionId, Json, Key, Millis, NewExecution, PartitionId, PayloadError, PayloadSlot, Policy, Rejection, Stop,
+    Addressed, CommandId, ExecutionId, Json, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection, Stop,
     Urgency, Verb, View, Weight, What, limits,
 };
+use std::sync::Arc;
 
 /// Accepts a new execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Addressed for Submit {
 }
 
 impl Verb for Submit {
-    const URGENCY: Urgency = Urgency::AddsWork;
+    const URGENCY: Urgency = Urgency::Sheddable;
     type Reply = Submitted;
 
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
@@ -70,12 +71,9 @@ impl Verb for Submit {
                 Err(Rejection::ExecutionExists(id).into())
             };
         }
-        // What contradicts itself is nobody's repeat.
-        new.when()?;
-        new.deadline()?;
-        if new.input.is_some() && new.input_bytes.is_some() {
-            return Err(Rejection::Payload { field: "input", error: PayloadError::Twice }.into());
-        }
+        // Before the keys: whether a call is right must not depend on who holds them.
+        let input = payload::input(new)?;
+        check(view, id, new)?;
         if let Some(first) = first_of_key(view, new, now)? {
             return Ok(Submitted { id: first, created: false });
         }
@@ -84,7 +82,6 @@ impl Verb for Submit {
         {
             return Ok(Submitted { id: unfinished, created: false });
         }
-        check(view, id, new)?;
         let lane = lane::copy(view, &new.namespace, &new.lane)?;
         if lane.state == LaneState::Draining {
             return Err(Rejection::LaneDraining(new.lane.clone()).into());
@@ -92,20 +89,20 @@ impl Verb for Submit {
         register_class(view, new)?;
         let policy = new.policy.clone().or(&lane.defaults);
         remember_key(view, id, new, &policy, now)?;
-        create(view, self, policy, now)?;
+        create(view, self, (input, policy), now)?;
         Ok(Submitted { id, created: true })
     }
 }
 
-fn create(view: &mut View, submit: &Submit, policy: Policy, now: Millis) -> Result<(), Stop> {
+fn create(view: &mut View, submit: &Submit, (input, policy): (Payload, Policy), now: Millis) -> Result<(), Stop> {
     let new = &*submit.new;
     let ready_at = times::time(view, "run_at", new.when()?, now)?;
-    let input = payload::store(view, submit.id, PayloadSlot::Input, &payload::of(new)?)?;
+    let input = payload::store(view, submit.id, PayloadSlot::Input, input)?;
     let deadline = times::deadline(view, new.deadline()?, now)?;
     let mut execution = Execution { policy, deadline, ..Execution::new(submit, input, now) };
     let delayed_until = ready::at(&mut execution, ready_at, WhyDelayed::Submitted, Next::Initial, now);
     unique::hold(view, &execution)?;
-    view.put_execution(execution, What::Submitted { kind: new.kind.clone(), delayed_until })
+    view.put_execution(Arc::new(execution), What::Submitted { kind: new.kind.clone(), delayed_until })
 }
 
 /// The execution that the idempotency key stands for, if the key is remembered.
@@ -195,6 +192,8 @@ fn check(view: &View, id: ExecutionId, new: &NewExecution) -> Result<(), Rejecti
         // Each decides in which partition the execution lives, and they would decide differently.
         return Err(Rejection::invalid("unique_key", "cannot be combined with an idempotency key"));
     }
+    new.when()?;
+    new.deadline()?;
     if new.uuid.is_some_and(|uuid| uuid.get_version_num() != 7) {
         return Err(Rejection::invalid("uuid", "must be of version 7"));
     }

@@ -145,7 +145,7 @@ impl World {
 
     pub fn executions(&self) -> impl Iterator<Item = &Execution> {
         self.records.values().filter_map(|record| match &**record {
-            Record::Execution(execution) => Some(execution),
+            Record::Execution(execution) => Some(&**execution),
             _ => None,
         })
     }

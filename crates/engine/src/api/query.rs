@@ -16,7 +16,9 @@ pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execu
     match record(shared, id.partition(), &Key::Execution(id)).await? {
         None => Ok(None),
         // For callers, an execution that is being removed does not exist.
-        Some(Record::Execution(execution)) => Ok(Some(execution).filter(|execution| !execution.is_purging())),
+        Some(Record::Execution(execution)) => {
+            Ok(Some(Arc::unwrap_or_clone(execution)).filter(|execution| !execution.is_purging()))
+        }
         Some(_) => Err(Rejection::RecordUnreadable { key: id.to_string() }.into()),
     }
 }
@@ -101,7 +103,7 @@ pub(crate) async fn load_all(shared: &Shared, ids: &[ExecutionId]) -> Result<Vec
             if let Record::Execution(execution) = record
                 && !execution.is_purging()
             {
-                found.insert(execution.id, execution);
+                found.insert(execution.id, Arc::unwrap_or_clone(execution));
             }
         }
     }

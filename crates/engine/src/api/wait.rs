@@ -69,7 +69,7 @@ impl EndWaiters {
 }
 
 fn is_over(record: &Record) -> bool {
-    matches!(record, Record::Execution(Execution { state: State::Finished(_), .. }))
+    matches!(record, Record::Execution(execution) if matches!(execution.state, State::Finished(_)))
 }
 
 /// One waiting call; dropping it removes it from the waiters.

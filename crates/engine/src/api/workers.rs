@@ -1,7 +1,7 @@
 //! Worker calls on claimed executions: renew, report, complete.
 
-use crate::{Engine, Error, Wants};
-use onward_core::{Claimed, End, Fence, Payload, Renew, Renewed, Report, Reported, Span, end};
+use crate::{Engine, Error};
+use onward_core::{End, Fence, Payload, Renew, Renewed, Report, Reported, Span, end};
 
 impl Engine {
     /// Extends leases; the results come in the same order.
@@ -23,18 +23,5 @@ impl Engine {
     /// A refusal, or a failure of the store.
     pub async fn complete(&self, fence: Fence, result: Payload) -> Result<(), Error> {
         self.report(fence, end::Complete { result }).await.map(|_| ())
-    }
-
-    /// Completes an execution and claims the next one if there is one, both in one group of commits.
-    ///
-    /// # Errors
-    /// A refusal of the completion, or a failure of the store. Work that was claimed nevertheless is returned with it.
-    pub async fn complete_and_claim(
-        &self,
-        fence: Fence,
-        result: Payload,
-        wants: &Wants,
-    ) -> (Result<(), Error>, Result<Vec<Claimed>, Error>) {
-        futures_util::future::join(self.complete(fence, result), self.claim(wants, Span(0))).await
     }
 }

@@ -38,7 +38,7 @@ impl Cache {
     }
 
     /// Moves what a batch has just used to the young generation, and drops the old one when the young one is full.
-    /// Called only between batches, so that nothing a batch relies on disappears while it is prepared.
+    /// Called only between batches, so that nothing a batch relies on is dropped for room while it is prepared.
     pub(crate) fn touch<'a>(&mut self, keys: impl Iterator<Item = &'a Key>) {
         for key in keys {
             if let Some((key, loaded)) = self.old.remove_entry(key) {

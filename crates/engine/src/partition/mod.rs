@@ -164,10 +164,6 @@ impl Partition {
             if let Err(error) = self.load(wanted).await {
                 return self.store_failed(tasks, &error);
             }
-            // What is built on a batch that was refused would be refused as well.
-            while self.draining {
-                self.land_next().await;
-            }
             let (now, last) = (self.shared.time.now(), round == limits::NEED_ROUNDS_MAX);
             match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
                 Applied::Need(back, keys) => (tasks, wanted) = (back, keys),

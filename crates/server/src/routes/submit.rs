@@ -79,12 +79,16 @@ fn keyed(new: &mut NewExecution, headers: &HeaderMap) -> Result<(), Refusal> {
 
 async fn wait(app: &App, caller: &Caller, answer: SubmitAnswer, span: Span) -> Result<SubmitAnswer, Refusal> {
     let ask = |wait| caller.client.ask::<Ending>(Ask::Ending { id: answer.id, wait });
-    let ending = tokio::select! {
+    let mut ending = tokio::select! {
         biased;
         ending = ask(span) => ending?,
         () = app.drained() => ask(Span(0)).await?,
     };
     let execution = caller.client.get(answer.id).await?.map(Box::new);
+    // It may have ended between the two looks.
+    if matches!(ending, Ending::None(_)) && execution.as_ref().is_some_and(|seen| seen.state.outcome().is_some()) {
+        ending = ask(Span(0)).await?;
+    }
     let answer = SubmitAnswer { execution, ..answer };
     Ok(match ending {
         Ending::Success(result) => answer.with_result(result),

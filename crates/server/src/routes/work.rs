@@ -86,7 +86,11 @@ impl Drop for Taken {
         };
         let ask = Ask::Report { reports: claimed.into_iter().map(give_back).collect(), claim: None };
         tokio::spawn(async move {
-            if let Err(error) = client.ask::<Reports>(ask).await {
+            let failed = match client.ask::<Reports>(ask).await {
+                Ok(reports) => reports.reported.into_iter().filter_map(Result::err).collect(),
+                Err(error) => vec![error],
+            };
+            for error in failed {
                 tracing::debug!(%error, "work that nobody received could not be given back; its lease will run out");
             }
         });

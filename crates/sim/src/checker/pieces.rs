@@ -2,7 +2,7 @@
 //! it: written once, gone with it, and a key stands for nothing that has ended.
 
 use super::{Change, Checker, Stage, execution};
-use onward_core::record::{Execution, Record, State, StoredPayload};
+use onward_core::record::{Record, State, StoredPayload};
 use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
 use onward_store as store;
 
@@ -78,9 +78,10 @@ impl Checker {
     pub(super) fn unique_keys(&self, changes: &[Change]) -> Result<(), String> {
         for change in changes {
             let name = match (&change.key, change.after.as_deref().or(change.before.as_deref())) {
-                (Key::Execution(_), Some(Record::Execution(Execution { namespace, unique_key: Some(key), .. }))) => {
-                    (namespace, key)
-                }
+                (Key::Execution(_), Some(Record::Execution(execution))) => match &execution.unique_key {
+                    Some(key) => (&execution.namespace, key),
+                    None => continue,
+                },
                 (Key::Unique(namespace, key), _) => (namespace, key),
                 _ => continue,
             };

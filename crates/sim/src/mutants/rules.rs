@@ -108,7 +108,7 @@ pub(super) fn before_read(view: &View<'_>, id: ExecutionId) -> Option<Execution>
 }
 
 pub(super) fn swap(view: &mut View<'_>, execution: Execution) {
-    view.supply(Key::Execution(execution.id), Some(Arc::new(Record::Execution(execution))));
+    view.supply(Key::Execution(execution.id), Some(Arc::new(Record::Execution(Arc::new(execution)))));
 }
 
 fn hint_trusted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {

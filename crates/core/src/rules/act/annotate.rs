@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// Sets or removes the note of an execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AnnotateRequest))]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct Annotate {
     /// Note for people, at most 1,024 bytes. It replaces the earlier note; an empty one removes it.
     #[serde(deserialize_with = "or_default")]
-    #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub note: Arc<str>,
 }
 

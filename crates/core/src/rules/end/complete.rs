@@ -20,7 +20,8 @@ impl LeaseEnd for Complete {
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
         let Ending { execution, active, command, stamp, .. } = ending;
-        execution.result = Some(payload::store(view, execution.id, PayloadSlot::Result, &self.result)?);
+        payload::check_result(&self.result)?;
+        execution.result = Some(payload::store(view, execution.id, PayloadSlot::Result, self.result.clone())?);
         execution.reclaims_in_a_row = 0;
         lease::end(execution, &active, AttemptEnd::Succeeded, Some(command), stamp);
         let event = What::Completed { attempt: active.attempt.number };

@@ -52,7 +52,7 @@ fn nothing_is_left_whatever_belonged_to_it() {
             assert!(done.step.writes.len() <= limits::PURGE_PIECE as usize + 1, "a piece is bounded");
             let execution = world.execution(id(1));
             assert!(execution.is_purging());
-            assert!(index::entries(&Record::Execution(execution.clone())).is_empty(), "nobody finds it");
+            assert!(index::entries(&Record::Execution(execution.clone().into())).is_empty(), "nobody finds it");
             if beside(&world) == 0 {
                 break;
             }
@@ -211,7 +211,7 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     world.operate(60, id(1), Act::Purge(act::Purge {}));
     let stub = world.execution(id(1)).clone();
     assert_eq!(stub.due(), Some(changed + limits::STUB_LIFE), "counted from the last change before the purge");
-    let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub)).to_vec()).unwrap();
+    let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub.into())).to_vec()).unwrap();
     assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
 
     let again = with!(submit(1), unique_key: Some("only".parse().unwrap()));

@@ -158,3 +158,16 @@ fn two_keys_cannot_place_one_execution() {
     assert!(matches!(world.refuse(&command(both)), Rejection::InvalidArgument { field: "unique_key", .. }));
     world.submit(Submit { command: CommandId(7), ..unique(1) });
 }
+
+/// Whether a call is right does not depend on who holds its key.
+#[test]
+fn a_wrong_submit_is_refused_while_its_key_is_held_too() {
+    let mut world = World::new(1);
+    world.submit(unique(1));
+    let deep = format!("{}{}", "[".repeat(limits::JSON_DEPTH_MAX + 1), "]".repeat(limits::JSON_DEPTH_MAX + 1));
+    let deep = Payload::Json(serde_json::from_str(&deep).unwrap());
+    let refused = world.refuse(&Command::Submit(with!(unique(2), input: deep)));
+    assert_eq!(refused.code(), "payload_too_deep");
+    let refused = world.refuse(&Command::Submit(with!(unique(2), priority: limits::PRIORITY_MAX + 1)));
+    assert_eq!(refused.code(), "invalid_argument");
+}

@@ -122,7 +122,7 @@ fn due(execution: &Execution) -> Option<Millis> {
 /// Each execution is in exactly one of: a ready queue, the due index as delayed or as active, the ended, the leaving.
 pub(super) fn places(change: &Change<'_>) {
     for (_, execution) in change.executions() {
-        let record = Record::Execution(execution.clone());
+        let record = Record::Execution(execution.clone().into());
         let names: Vec<String> = index::entries(&record).into_iter().map(|entry| entry.name).collect();
         assert_eq!(index::due(&record), due(execution), "{execution:?}");
         if execution.is_purging() {
