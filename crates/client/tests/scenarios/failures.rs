@@ -116,7 +116,7 @@ on_every_store! {
             .unwrap();
         for (kind, input, message) in [
             ("close", "no unit", "the input does not fit the handler"),
-            ("grow", "", "the answer is refused: result: the payload has 600002 bytes; the maximum is 524288"),
+            ("grow", "", "the result cannot be kept: the payload has 600002 bytes; the maximum is 524288"),
             ("odd", "", "the result cannot be kept: not valid JSON"),
             ("raw", "", "the answer is refused"),
         ] {
