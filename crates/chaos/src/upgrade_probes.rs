@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How many there are, and how far apart they become ready: some are run under every mixture of builds.
 const COUNT: u64 = 60;
 const APART: Duration = Duration::from_millis(400);
-/// Every so many of them carry a trace. They are further apart, so that some become ready while the other build is alone.
+/// One probe in this many carries a trace. They are further apart, so that some become ready while the other build is alone.
 const TRACED: u64 = 3;
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const DAY: Duration = Duration::from_secs(24 * 3_600);

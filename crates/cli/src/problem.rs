@@ -38,10 +38,10 @@ pub(crate) enum Problem {
     Serve(#[from] crate::serve::ServeProblem),
     #[error("{0}")]
     Usage(String),
-    #[error("{option}: {text:?} is not a length of time: {why}")]
-    Duration { option: &'static str, text: String, why: String },
-    #[error("{option}: {text:?} is not a time: {why}")]
-    Time { option: &'static str, text: String, why: String },
+    #[error("{option}: {why}")]
+    Duration { option: &'static str, why: String },
+    #[error("{option}: {why}")]
+    Time { option: &'static str, why: String },
     #[error("--tag: {0:?} has no '=' between key and value")]
     Tag(String),
     #[error("--state: {0:?} is not a state")]

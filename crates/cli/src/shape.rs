@@ -23,39 +23,14 @@ pub(crate) enum Field {
     Written(Json),
 }
 
-/// The fields of an execution for people; what is not known is left out.
+/// The fields of an execution for people: those of its JSON, with times that can be read.
 pub(crate) fn fields(of: &Description) -> Fields {
-    let time = |at: Option<Millis>| at.map(|at| json!(show(at)));
-    let fields = [
-        ("id", Some(json!(of.id))),
-        ("namespace", Some(json!(of.namespace))),
-        ("lane", Some(json!(of.lane))),
-        ("kind", Some(json!(of.kind))),
-        ("state", Some(json!(of.state.as_str()))),
-        ("priority", Some(json!(of.priority))),
-        ("attempts", Some(json!(of.attempts))),
-        ("retries", Some(json!(of.retries))),
-        ("reclaims", Some(json!(of.reclaims))),
-        ("created_at", time(Some(of.created_at))),
-        ("ready_at", time(of.ready_at)),
-        ("started_at", time(of.started_at)),
-        ("finished_at", time(of.finished_at)),
-        ("worker", of.worker.as_ref().map(|worker| json!(worker))),
-        ("lease_expires_at", time(of.lease_expires_at)),
-        ("expires_at", time(of.expires_at)),
-        ("replays", (of.replays > 0).then(|| json!(of.replays))),
-        ("progress", of.progress.as_ref().map(|progress| json!(progress))),
-        ("note", of.note.as_ref().map(|note| json!(note))),
-        ("stop", of.stop.as_ref().map(|stop| json!(stop))),
-        ("cancelled", of.cancelled.as_ref().map(|cancelled| json!(cancelled))),
-        ("policy", (!of.policy.is_default()).then(|| json!(of.policy))),
-        ("unique_key", of.unique_key.as_ref().map(|key| json!(key))),
-        ("failure", of.failure.as_ref().map(|failure| json!(failure))),
-        ("idempotency_key", of.idempotency_key.as_ref().map(|key| json!(key))),
-        ("requires", (!of.requires.is_empty()).then(|| json!(of.requires))),
-        ("tags", (!of.tags.is_empty()).then(|| json!(of.tags))),
-    ];
-    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Field::Said(value?)))).collect()
+    let Value::Object(fields) = json!(of) else { return Fields::new() };
+    let shown = |(name, value): (String, Value)| match value.as_u64() {
+        Some(at) if name.ends_with("_at") => (name, Field::Said(json!(show(Millis(at))))),
+        _ => (name, Field::Said(value)),
+    };
+    fields.into_iter().map(shown).collect()
 }
 
 /// A payload: itself when it is JSON, else what it is and how long.

@@ -167,8 +167,8 @@ impl Client {
         Self { namespace, ..self.clone() }
     }
 
-    /// The same client in somebody's name, which the history and events tell with what it does. A server goes by the name
-    /// of the key it is called with instead.
+    /// The same client acting for a named person or program. The history and events show the name. A remote client acts
+    /// under the name of its API key instead.
     #[must_use]
     pub fn acting_as(self, actor: Option<Actor>) -> Self {
         Self { actor, ..self }

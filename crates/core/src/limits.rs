@@ -170,7 +170,10 @@ pub const TRIM_EVERY_MAX: Span = Span::minutes(10);
 pub const NOTE_BYTES_MAX: usize = 1_024;
 
 /// Checks the length of a lease.
-pub(crate) fn check_lease(ttl: Span) -> Result<(), Rejection> {
+///
+/// # Errors
+/// When it is too short or too long.
+pub fn check_lease(ttl: Span) -> Result<(), Rejection> {
     if (LEASE_MIN..=LEASE_MAX).contains(&ttl) {
         return Ok(());
     }

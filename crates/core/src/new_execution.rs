@@ -1,5 +1,6 @@
 //! An execution to submit: the same type is the body of a request and the input of the rule.
 
+use crate::payload::JSON_TYPE;
 use crate::record::is_default;
 use crate::text::or_default;
 use crate::{
@@ -82,11 +83,12 @@ impl NewExecution {
     /// Creates an execution in the default namespace and lane that runs at once.
     #[must_use]
     pub fn new(kind: Kind, input: Payload) -> Self {
-        let mut new = Self {
+        let (input, input_bytes) = input.into_fields();
+        Self {
             namespace: Namespace::default(),
             kind,
-            input: None,
-            input_bytes: None,
+            input,
+            input_bytes,
             lane: Lane::default(),
             priority: 0,
             delay: None,
@@ -101,17 +103,12 @@ impl NewExecution {
             policy: Policy::default(),
             uuid: None,
             trace: None,
-        };
-        new.set_input(input);
-        new
+        }
     }
 
     /// Sets the input of the handler.
     pub fn set_input(&mut self, input: Payload) {
-        (self.input, self.input_bytes) = match input {
-            Payload::Json(json) => (Some(json), None),
-            Payload::Bytes(blob) => (None, Some(blob)),
-        };
+        (self.input, self.input_bytes) = input.into_fields();
     }
 
     /// Sets the time at which it runs.
@@ -132,11 +129,14 @@ impl NewExecution {
         Payload::of_fields(self.input.as_ref(), self.input_bytes.as_ref())
     }
 
-    /// Size of the input in bytes.
+    /// Content type and bytes of the input.
     #[must_use]
-    pub fn input_bytes(&self) -> usize {
-        let json = self.input.as_ref().map_or(0, |json| json.as_str().len());
-        json + self.input_bytes.as_ref().map_or(0, |blob| blob.bytes.len())
+    pub fn input_parts(&self) -> (&str, &[u8]) {
+        match (&self.input_bytes, &self.input) {
+            (Some(blob), _) => (&blob.content_type, &blob.bytes),
+            (None, Some(json)) => (JSON_TYPE, json.as_str().as_bytes()),
+            (None, None) => (JSON_TYPE, b"null"),
+        }
     }
 
     /// The time at which it runs.

@@ -74,7 +74,7 @@ pub trait TableVerb: Verb + Into<crate::Command> {
 
 /// A verb whose data says which partition runs it.
 pub trait Addressed: TableVerb {
-    /// The partition, in a store of so many.
+    /// The partition, in a store with this many partitions.
     fn home(&self, partitions: u16) -> PartitionId;
 }
 

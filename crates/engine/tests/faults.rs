@@ -500,7 +500,7 @@ async fn a_clock_that_is_wrong_by_an_hour_writes_no_wrong_times() {
     }
 }
 
-/// Records for the next batch are read while the one before is committed; whoever waits for that one does not wait for them.
+/// Records for the next batch are read while the previous one is committed. Its callers do not wait for those records.
 #[tokio::test]
 async fn an_answer_does_not_wait_for_the_records_of_the_next_batch() {
     let Stage { store, engine, .. } = stage(1, None).await;
@@ -524,7 +524,9 @@ async fn an_answer_does_not_wait_for_the_records_of_the_next_batch() {
         tokio::task::yield_now().await;
     }
     drop(held);
-    first.await.expect("no panic").expect("it is answered while the records of the others cannot be read");
+    settle().await;
+    assert!(first.is_finished(), "it is answered while the records of the others cannot be read");
+    first.await.expect("no panic").expect("accepted");
     drop(blind);
     for other in others {
         assert_eq!(other.await.expect("no panic").expect_err("there is none").code(), "execution_not_found");

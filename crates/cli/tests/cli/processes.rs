@@ -4,7 +4,7 @@ use crate::program::Workdir;
 use serde_json::{Value, json};
 use std::time::Instant;
 
-/// So many milliseconds after its submit an execution was claimed.
+/// Milliseconds between the submit and the claim of an execution.
 fn waited(found: &Value) -> u64 {
     found["started_at"].as_u64().unwrap() - found["created_at"].as_u64().unwrap()
 }

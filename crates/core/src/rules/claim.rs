@@ -76,7 +76,7 @@ impl Verb for Claim {
             return Err(Rejection::ExecutionNotFound(self.execution).into());
         };
         let next = match &execution.state {
-            // The same answer again while the lease lives; afterwards nobody should start to work under it.
+            // A repeat gets the same answer while the lease lives; afterwards no worker may start under it.
             State::Active(active) if active.lease.id == self.lease => {
                 fence::alive(view, &execution, active, now)?;
                 return claimed(view, &execution, active);
@@ -167,7 +167,6 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Bo
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};
 

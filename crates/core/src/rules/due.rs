@@ -117,7 +117,6 @@ fn stop_now(view: &mut View, execution: &mut Execution, by: Cancellation, now: M
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};
 

@@ -68,7 +68,7 @@ impl Verb for IssueKey {
             let why = format!("must be at most {}, are {}", limits::KEY_NAMESPACES_MAX, self.namespaces.len());
             return Err(Rejection::invalid("namespaces", why).into());
         }
-        // Whoever issues keys decides about all namespaces, so nobody gets there by a narrow key.
+        // A key that can issue keys can reach every namespace, so it must not pretend to be limited to some.
         if self.roles.contains(&Role::Admin) && !self.namespaces.is_empty() {
             return Err(Rejection::invalid("namespaces", "an admin key is good everywhere; leave them out").into());
         }
@@ -116,7 +116,6 @@ pub(crate) fn event(what: What, now: Millis) -> Event {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 

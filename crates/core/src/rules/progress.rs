@@ -49,22 +49,14 @@ impl Verb for Progress {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("progress", |_, fence| make::progress(fence, Some(50), None), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("progress", |_, fence| make::progress(fence, Some(50), None), &[
             ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
     ];
 }

@@ -19,7 +19,7 @@ pub(crate) fn now(execution: &mut Execution, next: Next, since: Millis) {
     execution.state = State::Waiting(Waiting { readiness: Readiness::Ready { since }, next });
 }
 
-/// Its time came at `at`, however late somebody looks: that is its place in the queue, unless it has one already.
+/// Makes delayed work ready. Its place in the queue is the time it was due, `at`, even if this runs later.
 pub(crate) fn promote(execution: &mut Execution, next: Next, at: Millis, now: Millis) {
     execution.changed_at = now;
     execution.queued_at.get_or_insert(at);

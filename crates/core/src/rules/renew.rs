@@ -54,22 +54,14 @@ impl Verb for Renew {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, TTL};
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("renew", |_, fence| make::renew(fence, TTL), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("renew", |_, fence| make::renew(fence, TTL), &[
             ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
     ];
 }

@@ -46,7 +46,6 @@ impl Verb for RevokeKey {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 

@@ -4,11 +4,10 @@ use crate::ids::fingerprint;
 use crate::record::{
     ClassSeen, Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed,
 };
-use crate::payload::JSON_TYPE;
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
-    Addressed, CommandId, ExecutionId, Json, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection, Stop,
+    Addressed, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection, Stop,
     Urgency, Verb, View, Weight, What, limits,
 };
 use std::sync::Arc;
@@ -59,7 +58,7 @@ impl Verb for Submit {
     }
 
     fn weight(&self, _: u16) -> Weight {
-        Weight { rows: 8 + self.new.tags.len(), bytes: 1_024 + self.new.input_bytes() }
+        Weight { rows: 8 + self.new.tags.len(), bytes: 1_024 + self.new.input_parts().1.len() }
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Submitted, Stop> {
@@ -148,11 +147,7 @@ fn arguments(new: &NewExecution) -> u64 {
         .flat_map(str::bytes)
         .collect();
     let policy = serde_json::to_vec(&new.policy).unwrap_or_default();
-    let json = new.input.as_ref().map_or("null", Json::as_str);
-    let (content_type, input) = match &new.input_bytes {
-        Some(blob) => (&*blob.content_type, &*blob.bytes),
-        None => (JSON_TYPE, json.as_bytes()),
-    };
+    let (content_type, input) = new.input_parts();
     fingerprint(&[
         new.lane.as_str().as_bytes(),
         new.kind.as_str().as_bytes(),

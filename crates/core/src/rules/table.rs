@@ -10,28 +10,64 @@ use states::{CLASSES, Class, class_of, world_in};
 /// One call against every state: its name, how it is made, and what comes of it.
 pub(crate) struct Row {
     call: &'static str,
-    make: fn(&mut World, Fence) -> Command,
+    make: Make,
     /// What comes out, with the states of which it holds, `*` for all others: the code of a refusal, `→` and the new
     /// state, `stays` when it is written and stays what it is, `=` when it is accepted without a write.
-    expected: &'static [(&'static str, &'static str)],
+    expected: Outcomes,
+    /// The same for what it shares with other calls.
+    shared: Outcomes,
 }
 
+type Outcomes = &'static [(&'static str, &'static str)];
+type Make = fn(&mut World, Fence) -> Command;
+
+/// Refusals of every new call under a lease.
+const FENCED: Outcomes = &[
+    ("execution_not_found", "Absent"),
+    ("stale_lease", "ActiveOther ActiveOnward"),
+    ("lease_expired", "ActiveLapsed"),
+    ("attempt_timed_out", "ActiveTimedOut"),
+    ("deadline_passed", "ActiveTooLate"),
+    ("execution_purged", "Purging Stub"),
+    ("execution_not_active", "*"),
+];
+
+/// Refusals of every call under a lease whose id the attempt may remember.
+const REPEATED: Outcomes = &[
+    ("execution_not_found", "Absent"),
+    (
+        "execution_not_active",
+        "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired",
+    ),
+    ("stale_lease", "ActiveOther"),
+    ("lease_expired", "ActiveLapsed"),
+    ("attempt_timed_out", "ActiveTimedOut"),
+    ("deadline_passed", "ActiveTooLate"),
+    ("invalid_argument", "*"),
+];
+
 impl Row {
-    pub(crate) const fn new(
-        call: &'static str,
-        make: fn(&mut World, Fence) -> Command,
-        expected: &'static [(&'static str, &'static str)],
-    ) -> Self {
-        Self { call, make, expected }
+    pub(crate) const fn new(call: &'static str, make: Make, expected: Outcomes) -> Self {
+        Self { call, make, expected, shared: &[] }
+    }
+
+    /// A new call under a lease.
+    pub(crate) const fn fenced(call: &'static str, make: Make, expected: Outcomes) -> Self {
+        Self { call, make, expected, shared: FENCED }
+    }
+
+    /// A call under a lease with the id of an earlier one.
+    pub(crate) const fn repeated(call: &'static str, make: Make, expected: Outcomes) -> Self {
+        Self { call, make, expected, shared: REPEATED }
     }
 
     /// What must come of it in a state; a state is named once, or not at all where there is a `*`.
     fn expected(&self, class: Class) -> String {
         let name = format!("{class:?}");
         let named = |states: &str| states.split(' ').any(|state| state == name);
-        let found: Vec<_> = self.expected.iter().filter(|(_, states)| named(states)).collect();
+        let found: Vec<_> = self.expected.iter().chain(self.shared).filter(|(_, states)| named(states)).collect();
         assert!(found.len() <= 1, "{}: {name} is named twice", self.call);
-        let rest = self.expected.iter().find(|(_, states)| *states == "*");
+        let rest = self.expected.iter().chain(self.shared).find(|(_, states)| *states == "*");
         let outcome = found.first().copied().or(rest).unwrap_or_else(|| panic!("{}: {name} is missing", self.call)).0;
         if outcome == "stays" { format!("→ {name}") } else { outcome.to_owned() }
     }

@@ -2,7 +2,7 @@
 
 use crate::{Millis, Rejection, Span, View, When, limits};
 
-/// The time that somebody chose. What follows from a time being past holds only from that time on, lest a clock that
+/// The time that a caller chose. What follows from a time being past holds only from that time on, lest a clock that
 /// runs ahead lets work run early or refuses a time to come.
 pub(crate) fn time(view: &mut View, field: &'static str, when: When, now: Millis) -> Result<Millis, Rejection> {
     let at = match when {
@@ -29,7 +29,7 @@ pub(crate) fn time(view: &mut View, field: &'static str, when: When, now: Millis
     Ok(at)
 }
 
-/// The deadline that somebody chose, which must be yet to come.
+/// The deadline that a caller chose, which must be in the future.
 pub(crate) fn deadline(view: &mut View, when: Option<When>, now: Millis) -> Result<Option<Millis>, Rejection> {
     let Some(when) = when else { return Ok(None) };
     let at = time(view, "expires_at", when, now)?;

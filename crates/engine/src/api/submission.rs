@@ -1,7 +1,7 @@
 //! The ids under which an execution is submitted, and with them its partition.
 
 use crate::clock::Chance;
-use onward_core::{CommandId, ExecutionId, IdempotencyKey, Json, Millis, NewExecution, PartitionId, UniqueKey};
+use onward_core::{CommandId, ExecutionId, IdempotencyKey, Millis, NewExecution, PartitionId, UniqueKey};
 use uuid::Uuid;
 
 /// Draws the ids of a call and of its execution. A key or a chosen id decides the partition, so
@@ -25,11 +25,7 @@ pub(crate) fn ids(
     let command = match new.uuid {
         // The work is part of the command id: the same chosen id for other work is a mistake and not a retry.
         Some(chosen) => {
-            let json = new.input.as_ref().map_or("null", Json::as_str);
-            let (content_type, input) = match &new.input_bytes {
-                Some(blob) => (&*blob.content_type, &*blob.bytes),
-                None => ("", json.as_bytes()),
-            };
+            let (content_type, input) = new.input_parts();
             let (lane, kind) = (new.lane.as_str().as_bytes(), new.kind.as_str().as_bytes());
             CommandId::of(&[namespace, chosen.as_bytes(), lane, kind, content_type.as_bytes(), input])
         }
@@ -79,7 +75,7 @@ mod tests {
         assert_eq!(draw(&new), draw(&new));
         assert_eq!(draw(&new).1.uuid(), chosen);
         let elsewhere = NewExecution { namespace: "other".parse().unwrap(), ..new.clone() };
-        assert_ne!(draw(&new).0, draw(&elsewhere).0, "another namespace repeats nobody");
+        assert_ne!(draw(&new).0, draw(&elsewhere).0, "a submit of another namespace is no repeat");
         let other = NewExecution { kind: "other".parse().unwrap(), ..new.clone() };
         assert_ne!(draw(&new).0, draw(&other).0, "something else is no repeat");
         let keyed = NewExecution { idempotency_key: Some("order".parse().unwrap()), ..new };

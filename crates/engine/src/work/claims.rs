@@ -60,11 +60,7 @@ fn check(wants: &Wants) -> Result<(), Rejection> {
     if wants.lanes.is_empty() || wants.lanes.len() > max {
         return invalid("lanes", format!("1 to {max} lanes are needed, {} were given", wants.lanes.len()));
     }
-    let (low, high) = (onward_core::limits::LEASE_MIN, onward_core::limits::LEASE_MAX);
-    if !(low..=high).contains(&wants.lease) {
-        return invalid("lease", format!("is {low} to {high}, not {}", wants.lease));
-    }
-    Ok(())
+    onward_core::limits::check_lease(wants.lease)
 }
 
 /// Claims what was found on the board. Entries that are gone are no error: the board is a hint.

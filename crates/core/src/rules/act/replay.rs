@@ -74,7 +74,6 @@ impl OperatorAct for Replay {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};
 

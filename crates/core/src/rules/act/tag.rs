@@ -39,7 +39,6 @@ impl OperatorAct for Tag {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};
 

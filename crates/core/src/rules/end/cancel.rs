@@ -29,33 +29,18 @@ impl LeaseEnd for Cancel {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("cancel", |_, fence| make::cancel(60, fence), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("cancel", |_, fence| make::cancel(60, fence), &[
             ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("cancel (repeat)", |_, fence| make::cancel(40, fence), &[
-            ("execution_not_found", "Absent"),
-            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+        Row::repeated("cancel (repeat)", |_, fence| make::cancel(40, fence), &[
             ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
             ("=", "Cancelled"),
-            ("invalid_argument", "*"),
         ]),
     ];
 }

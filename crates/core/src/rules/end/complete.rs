@@ -32,33 +32,18 @@ impl LeaseEnd for Complete {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("complete", |_, fence| make::complete(60, fence), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("complete", |_, fence| make::complete(60, fence), &[
             ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("complete (repeat)", |_, fence| make::complete(40, fence), &[
-            ("execution_not_found", "Absent"),
-            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+        Row::repeated("complete (repeat)", |_, fence| make::complete(40, fence), &[
             ("=", "ReadyReplay Completed Stub"),
             ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("invalid_argument", "*"),
         ]),
     ];
 }

@@ -49,28 +49,14 @@ pub(crate) mod rows {
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("delay", |_, fence| make::delay(60, fence, LATER), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("delay", |_, fence| make::delay(60, fence, LATER), &[
             ("→ DelayedWorker", "ActiveMine ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("delay (repeat)", |_, fence| make::delay(40, fence, LATER), &[
-            ("execution_not_found", "Absent"),
-            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+        Row::repeated("delay (repeat)", |_, fence| make::delay(40, fence, LATER), &[
             ("=", "ReadyResume DelayedWorker ActiveOnward"),
             ("→ DelayedWorker", "ActiveMine ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("invalid_argument", "*"),
         ]),
     ];
 }

@@ -81,46 +81,24 @@ impl Failed {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("fail (retry left)", |_, fence| make::fail(60, fence), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("fail (retry left)", |_, fence| make::fail(60, fence), &[
             ("→ DelayedRetry", "ActiveMine ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("fail (none left)", |_, fence| make::fail(60, fence), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("fail (none left)", |_, fence| make::fail(60, fence), &[
             ("→ Failed", "ActiveMine ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("fail (repeat)", |_, fence| make::fail(40, fence), &[
-            ("execution_not_found", "Absent"),
-            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+        Row::repeated("fail (repeat)", |_, fence| make::fail(40, fence), &[
             ("=", "ReadyRetry DelayedRetry Failed Purging"),
             ("→ Failed", "ActiveMine ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("invalid_argument", "*"),
         ]),
     ];
 }

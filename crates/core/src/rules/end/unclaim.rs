@@ -35,37 +35,22 @@ impl LeaseEnd for Unclaim {
 
 #[cfg(test)]
 pub(crate) mod rows {
-    
     use crate::rules::table::Row;
     use crate::rules::world::make;
 
     /// Rows of the (state × command) table.
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
-        Row::new("unclaim", |_, fence| make::unclaim(60, fence), &[
-            ("execution_not_found", "Absent"),
+        Row::fenced("unclaim", |_, fence| make::unclaim(60, fence), &[
             ("→ ReadyReturned", "ActiveMine"),
             ("→ ReadyResume", "ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther ActiveOnward"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
-            ("execution_not_active", "*"),
         ]),
-        Row::new("unclaim (repeat)", |_, fence| make::unclaim(40, fence), &[
-            ("execution_not_found", "Absent"),
-            ("execution_not_active", "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired"),
+        Row::repeated("unclaim (repeat)", |_, fence| make::unclaim(40, fence), &[
             ("=", "ReadyReturned"),
             ("→ ReadyReturned", "ActiveMine"),
             ("→ ReadyResume", "ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
-            ("stale_lease", "ActiveOther"),
-            ("lease_expired", "ActiveLapsed"),
-            ("attempt_timed_out", "ActiveTimedOut"),
-            ("deadline_passed", "ActiveTooLate"),
-            ("invalid_argument", "*"),
         ]),
     ];
 }
