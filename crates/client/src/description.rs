@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An execution. Times are those of the store's clock.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Execution))]
 #[non_exhaustive]
@@ -36,28 +37,21 @@ pub struct Description {
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
     /// Idempotency key of the submit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// Unique key, which no other execution can have until this one ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
     /// Time at which it expires if it has not ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
     /// Number of replays.
     pub replays: u32,
     /// Progress of the newest attempt, as its worker reported it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// Note of an operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub note: Option<Arc<str>>,
     /// Set once the running attempt was asked to stop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
     /// Who cancelled it and the reason, if it was cancelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancellation>,
     /// Number of attempts.
     pub attempts: u32,
@@ -68,24 +62,18 @@ pub struct Description {
     /// Time at which it was submitted.
     pub created_at: Millis,
     /// Time of the first claim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Millis>,
     /// Time of the last change.
     pub changed_at: Millis,
     /// Time of its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Millis>,
     /// Time at which it becomes ready, if it is delayed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Millis>,
     /// Worker that runs it, or ran it last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerName>,
     /// Time at which the lease expires unless it is renewed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<Millis>,
     /// Reason why it, or its last attempt, failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }
 

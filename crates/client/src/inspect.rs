@@ -7,6 +7,7 @@ use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// One attempt of an execution.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Attempt))]
 #[non_exhaustive]
@@ -20,12 +21,10 @@ pub struct AttemptDescription {
     /// Time of its first claim.
     pub started_at: Millis,
     /// Time of its end; absent while it runs or is paused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
     /// Running time until its last pause or its end, without pauses.
     pub ran: Span,
     /// How it ended; absent while it runs or is paused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<AttemptEnd>,
 }
 

@@ -3,8 +3,8 @@
 //! Commits keep records together, so a contradiction is damage from outside. Judging changes nothing; whoever carries out
 //! a [`Fix`] must do it on the condition that nothing that was judged has changed.
 
-use crate::record::{ClassSeen, Execution, Format, Outbox, Record, State, StoredPayload, UniqueRecord};
-use crate::{ExecutionId, Key, Millis, PayloadSlot};
+use crate::record::Record;
+use crate::{ExecutionId, Key, Millis};
 use std::fmt;
 
 /// What is wrong with a record.
@@ -57,6 +57,15 @@ pub enum Fix {
     Delete(Key),
 }
 
+impl Fix {
+    pub(crate) fn put(key: Key, record: Record) -> Self {
+        Self::Put(key, Box::new(record))
+    }
+}
+
+/// Where the records are found that another is judged beside.
+pub(crate) type Beside<'a, 'r> = dyn Fn(&Key) -> Option<&'r Record> + 'a;
+
 /// What was found, and what to do about it if anything can be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
@@ -105,122 +114,33 @@ impl fmt::Display for Finding {
 /// The records of the same partition that a record must be judged beside.
 #[must_use]
 pub fn presumes(key: &Key, record: &Record) -> Vec<Key> {
-    match (key, record) {
-        (Key::Execution(_), Record::Execution(execution)) if !execution.is_purging() => {
-            let mut keys = parts(execution);
-            if is_unfinished(execution) {
-                keys.push(class_of(execution));
-                keys.extend(unique_of(execution));
-            }
-            keys
-        }
-        (Key::Attempt(owner, _) | Key::History(owner, _) | Key::Payload(owner, _), _) => vec![Key::Execution(*owner)],
-        (Key::Unique(..), Record::Unique(unique)) => unique.holder().map(Key::Execution).into_iter().collect(),
-        (Key::Message(from, to, _), _) => vec![Key::Outbox(*from, *to)],
-        _ => Vec::new(),
-    }
+    record.stored().map(|stored| stored.presumes(key)).unwrap_or_default()
 }
 
 /// What is wrong with a record, given those that [`presumes`] names; `now` stamps what a fix writes.
 #[must_use]
 pub fn judge<'a>(key: &Key, record: &Record, now: Millis, beside: impl Fn(&Key) -> Option<&'a Record>) -> Vec<Verdict> {
-    let only = |finding, fix| vec![Verdict { finding, fix }];
-    match (key, record) {
-        (_, Record::Unreadable(_)) => only(Finding::Unreadable, None),
-        (Key::Execution(_), Record::Execution(execution)) if !execution.is_purging() => of_execution(execution, beside),
-        (Key::Attempt(owner, _) | Key::History(owner, _) | Key::Payload(owner, _), _) => {
-            if beside(&Key::Execution(*owner)).is_some() {
-                return Vec::new();
-            }
-            only(Finding::Orphaned { owner: *owner }, Some(Fix::Delete(key.clone())))
-        }
-        (Key::Unique(..), Record::Unique(unique)) => {
-            let Some(execution) = unique.holder() else { return Vec::new() };
-            let holds = match beside(&Key::Execution(execution)) {
-                Some(Record::Execution(holder)) => is_unfinished(holder) && unique_of(holder).as_ref() == Some(key),
-                // Whatever a newer version wrote there may well hold it.
-                Some(_) => true,
-                None => false,
-            };
-            if holds {
-                return Vec::new();
-            }
-            let freed = Record::Unique(UniqueRecord::freed(execution, now));
-            only(Finding::UniqueStale { execution }, Some(Fix::Put(key.clone(), Box::new(freed))))
-        }
-        (Key::Message(from, to, seq), _) => of_message(&Key::Outbox(*from, *to), *seq, beside),
-        (Key::Dead(..), _) => only(Finding::DeadLetter, None),
+    match record.stored() {
+        Some(stored) => stored.judge(key, now, &beside),
+        None => vec![Verdict { finding: Finding::Unreadable, fix: None }],
+    }
+}
+
+/// The execution of a record that is part of one.
+pub(crate) fn owner(key: &Key) -> Vec<Key> {
+    match key {
+        Key::Attempt(owner, _) | Key::History(owner, _) | Key::Payload(owner, _) => vec![Key::Execution(*owner)],
         _ => Vec::new(),
     }
 }
 
-fn of_execution<'a>(execution: &Execution, beside: impl Fn(&Key) -> Option<&'a Record>) -> Vec<Verdict> {
-    let missing = parts(execution).into_iter().filter(|part| beside(part).is_none());
-    let mut verdicts: Vec<Verdict> =
-        missing.map(|part| Verdict { finding: Finding::PartMissing { part }, fix: None }).collect();
-    if !is_unfinished(execution) {
-        return verdicts;
-    }
-    let class = class_of(execution);
-    if beside(&class).is_none() {
-        let seen = ClassSeen { format: Format, capabilities: execution.requires.clone() };
-        let fix = Some(Fix::Put(class.clone(), Box::new(Record::Class(seen))));
-        verdicts.push(Verdict { finding: Finding::ClassMissing { class }, fix });
-    }
-    if let Some(unique) = unique_of(execution) {
-        let holder = match beside(&unique) {
-            None => None,
-            Some(Record::Unique(record)) => record.holder(),
-            // What cannot be read is reported as such.
-            Some(_) => return verdicts,
-        };
-        match holder {
-            None => {
-                let held = Record::Unique(UniqueRecord::held(execution.id));
-                let fix = Some(Fix::Put(unique.clone(), Box::new(held)));
-                verdicts.push(Verdict { finding: Finding::UniqueMissing { unique }, fix });
-            }
-            Some(by) if by != execution.id => {
-                verdicts.push(Verdict { finding: Finding::UniqueTaken { by }, fix: None });
-            }
-            Some(_) => {}
+/// What is wrong with a part of an execution: without the execution it is of no use.
+pub(crate) fn judge_part(key: &Key, beside: &Beside) -> Vec<Verdict> {
+    let orphaned = |owner: Key| match (beside(&owner), owner) {
+        (None, Key::Execution(owner)) => {
+            Some(Verdict { finding: Finding::Orphaned { owner }, fix: Some(Fix::Delete(key.clone())) })
         }
-    }
-    verdicts
-}
-
-fn of_message<'a>(outbox: &Key, seq: u64, beside: impl Fn(&Key) -> Option<&'a Record>) -> Vec<Verdict> {
-    let fixed = match beside(outbox) {
-        Some(Record::Outbox(known)) if (known.first..known.next).contains(&seq) => return Vec::new(),
-        Some(Record::Outbox(known)) => {
-            Outbox { format: Format, first: known.first.min(seq), next: known.next.max(seq.saturating_add(1)) }
-        }
-        // What cannot be read is not overwritten.
-        Some(_) => return vec![Verdict { finding: Finding::MessageUnlisted, fix: None }],
-        None => Outbox { format: Format, first: seq, next: seq.saturating_add(1) },
+        _ => None,
     };
-    let fix = Some(Fix::Put(outbox.clone(), Box::new(Record::Outbox(fixed))));
-    vec![Verdict { finding: Finding::MessageUnlisted, fix }]
-}
-
-fn is_unfinished(execution: &Execution) -> bool {
-    !matches!(execution.state, State::Finished(_))
-}
-
-fn class_of(execution: &Execution) -> Key {
-    Key::class(&execution.namespace, &execution.lane, &execution.requires, execution.id.partition())
-}
-
-fn unique_of(execution: &Execution) -> Option<Key> {
-    execution.unique_key.as_ref().map(|key| Key::Unique(execution.namespace.clone(), key.clone()))
-}
-
-/// The records that stand beside an execution: ended attempts, pages of its history, payloads.
-fn parts(execution: &Execution) -> Vec<Key> {
-    let id = execution.id;
-    let attempts = (1..execution.attempts).map(|number| Key::Attempt(id, number));
-    let pages = (0..execution.pages).map(|page| Key::History(id, page));
-    let payloads = [(Some(&execution.input), PayloadSlot::Input), (execution.result.as_ref(), PayloadSlot::Result)];
-    let payloads = payloads.into_iter().filter(|(stored, _)| matches!(stored, Some(StoredPayload::Beside { .. })));
-    attempts.chain(pages).chain(payloads.map(|(_, slot)| Key::Payload(id, slot))).collect()
+    owner(key).into_iter().filter_map(orphaned).collect()
 }

@@ -7,34 +7,15 @@ use crate::record::Record;
 use crate::{Event, Key};
 use bytes::Bytes;
 use serde::Serialize;
-use std::sync::Arc;
+use serde::de::DeserializeOwned;
 
-/// Most executions fit this, so that they are written without growing.
-const USUAL_EXECUTION_BYTES: usize = 1_280;
-/// The same for other records.
-const USUAL_SMALL_BYTES: usize = 256;
-/// The same for one event.
+/// Most events fit this, so that they are written without growing.
 const USUAL_EVENT_BYTES: usize = 224;
 
 /// A record's body.
 #[must_use]
 pub fn encode(record: &Record) -> Bytes {
-    match record {
-        Record::Execution(record) => json(&**record, USUAL_EXECUTION_BYTES),
-        Record::Attempt(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Idempotency(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Unique(record) => json(record, USUAL_SMALL_BYTES),
-        Record::History(record) => json(record, USUAL_SMALL_BYTES),
-        Record::LaneMaster(record) => json(record, USUAL_SMALL_BYTES),
-        Record::LaneCopy(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Class(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Outbox(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Message(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Inbox(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Member(record) => json(record, USUAL_SMALL_BYTES),
-        Record::ApiKey(record) => json(record, USUAL_SMALL_BYTES),
-        Record::Payload(bytes) | Record::Dead(bytes) | Record::Unreadable(bytes) => bytes.clone(),
-    }
+    record.encode()
 }
 
 /// The body of what one commit tells: a single event as it is, several as a list. They are read together and share their
@@ -72,24 +53,26 @@ fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
 /// A record from its key and body.
 #[must_use]
 pub fn decode(key: &Key, body: &Bytes) -> Record {
-    let read = match key {
-        Key::Execution(_) => serde_json::from_slice(body).map(|execution| Record::Execution(Arc::new(execution))),
-        Key::Attempt(..) => serde_json::from_slice(body).map(Record::Attempt),
-        Key::Idempotency(..) => serde_json::from_slice(body).map(Record::Idempotency),
-        Key::Unique(..) => serde_json::from_slice(body).map(Record::Unique),
-        Key::History(..) => serde_json::from_slice(body).map(Record::History),
-        Key::LaneMaster(..) => serde_json::from_slice(body).map(Record::LaneMaster),
-        Key::LaneCopy(..) => serde_json::from_slice(body).map(Record::LaneCopy),
-        Key::Class(..) => serde_json::from_slice(body).map(Record::Class),
-        Key::Outbox(..) => serde_json::from_slice(body).map(Record::Outbox),
-        Key::Message(..) => serde_json::from_slice(body).map(Record::Message),
-        Key::Inbox(..) => serde_json::from_slice(body).map(Record::Inbox),
-        Key::Member(..) => serde_json::from_slice(body).map(Record::Member),
-        Key::ApiKey(..) => serde_json::from_slice(body).map(Record::ApiKey),
-        Key::Payload(..) => Ok(Record::Payload(body.clone())),
-        Key::Dead(..) => Ok(Record::Dead(body.clone())),
-    };
-    read.unwrap_or_else(|_| Record::Unreadable(body.clone()))
+    Record::decode(key, body)
+}
+
+/// How the body of one kind of record becomes bytes and comes back.
+pub(crate) trait Body: Sized {
+    /// Its bytes, usually about so many.
+    fn encode(&self, usual: usize) -> Bytes;
+
+    /// The body of these bytes; `None` when this version cannot read them.
+    fn decode(body: &Bytes) -> Option<Self>;
+}
+
+impl<T: Serialize + DeserializeOwned> Body for T {
+    fn encode(&self, usual: usize) -> Bytes {
+        json(self, usual)
+    }
+
+    fn decode(body: &Bytes) -> Option<Self> {
+        serde_json::from_slice(body).ok()
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// An event: one transition of an execution, or a change of a lane, an API key or the store.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
@@ -20,10 +21,8 @@ pub struct Event {
     /// Lane of the event.
     pub lane: Lane,
     /// Execution of the event; absent for events about lanes, API keys and the store.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
     /// Name of the operator who caused it, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// Type of the event, and the fields of this type.
     #[serde(flatten)]
@@ -44,6 +43,7 @@ impl Event {
 macro_rules! events {
     ($($(#[$about:meta])* $name:literal $variant:ident $({ $($fields:tt)* })?,)+) => {
         /// Type of an event, with its fields.
+        #[serde_with::skip_serializing_none]
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -70,7 +70,6 @@ events! {
         /// Kind of work, which selects the handler.
         kind: Kind,
         /// Time at which it becomes ready; absent when it is ready at once.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         delayed_until: Option<Millis>,
     },
     /// The delayed execution became ready.
@@ -106,7 +105,6 @@ events! {
         /// Category of the failure.
         category: Category,
         /// Time of the retry; absent when the execution failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
     /// The lease expired, which interrupted the attempt.
@@ -114,7 +112,6 @@ events! {
         /// Number of the attempt.
         attempt: u32,
         /// Time from which it can be claimed again; absent when the execution failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         again_at: Option<Millis>,
     },
     /// The lease was returned.
@@ -130,7 +127,6 @@ events! {
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
         /// Time from which it can be claimed again; absent when the execution failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         again_at: Option<Millis>,
     },
     /// The attempt timed out; the execution is retried at `retry_at`, or has expired.
@@ -138,13 +134,11 @@ events! {
         /// Number of the attempt.
         attempt: u32,
         /// Time of the retry; absent when the execution expired.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
     /// The deadline passed, and the execution expired.
     "expired" Expired {
         /// Number of the attempt that this ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
         /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -168,7 +162,6 @@ events! {
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
         /// Number of the attempt that this ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
         /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -177,7 +170,6 @@ events! {
     /// An operator rescheduled the execution.
     "rescheduled" Rescheduled {
         /// Time at which it becomes ready; absent when it is ready.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Millis>,
     },
     /// An operator changed the priority.

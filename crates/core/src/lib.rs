@@ -44,15 +44,15 @@ mod why;
 pub use apply::apply;
 pub use event::{Event, LeaseEvent, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
-pub use key::{Key, PayloadSlot};
 pub use name::{
-    Actor, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey, TagValue,
-    UniqueKey, WorkerName,
+    Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey,
+    TagValue, UniqueKey, WorkerName,
 };
 pub use new_execution::NewExecution;
 pub use payload::{Blob, Json, Payload, PayloadError};
 pub use policy::{Category, Failure, Policy, RetryPolicy};
 pub use reason::Reason;
+pub use record::{Key, PayloadSlot};
 pub use rejection::{Handling, Rejection};
 pub use rules::act::{self, Act, ActOutcome};
 pub use rules::claim::Claimed;

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// An execution to submit.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -22,11 +23,9 @@ pub struct NewExecution {
     /// Kind of work, which selects the handler.
     pub kind: Kind,
     /// Input of the handler, any JSON; `null` when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub input: Option<Json>,
     /// Input of the handler as bytes that are not JSON; not together with `input`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<Blob>,
     /// Lane in which it queues; `default` when absent.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
@@ -36,17 +35,13 @@ pub struct NewExecution {
     #[cfg_attr(feature = "openapi", schema(maximum = 9000))]
     pub priority: u16,
     /// Delay before it runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// Time at which it runs; not together with `delay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub run_at: Option<Millis>,
     /// Time after which it expires if it has not ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Span>,
     /// Time at which it expires if it has not ended; not together with `expires_after`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::openapi::Time>))]
     pub expires_at: Option<Millis>,
     /// Tags, which can be searched; at most 16.
@@ -60,10 +55,8 @@ pub struct NewExecution {
     pub share: Share,
     /// Idempotency key: a second submit with the same key returns the first execution. Same as the header
     /// `Idempotency-Key`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// Unique key: until this execution ends, another submit with the same key returns it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
     /// Retries, timeouts and retention; absent fields take the defaults of the lane.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Policy::is_default")]
@@ -75,7 +68,6 @@ pub struct NewExecution {
         pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"))]
     pub uuid: Option<Uuid>,
     /// Trace context of the submitter. It overrides the header `traceparent` of a single submit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 

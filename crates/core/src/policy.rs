@@ -7,28 +7,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
 /// Retries, timeouts and retention of an execution; fixed when it is submitted.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Policy {
     /// Retries of failed attempts; three retries with growing pauses when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
     /// Maximum running time of an attempt, regardless of lease renewals; unlimited when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt_timeout: Option<Span>,
     /// Maximum number of attempts after lost leases; 100 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 10000))]
     pub max_reclaims: Option<u32>,
     /// Maximum number of replays; 10 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 1000))]
     pub max_replays: Option<u32>,
     /// Time that the execution is stored after it has ended; a week when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Span>,
     /// Time that the idempotency key is stored; a day when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_window: Option<Span>,
 }
 

@@ -21,6 +21,7 @@ pub struct Explanation {
 }
 
 /// Reason for the state of an execution.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -64,7 +65,6 @@ pub enum Because {
         /// Time at which the attempt started or resumed.
         since: Millis,
         /// Set once the attempt was asked to stop.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<StopRequest>,
     },
     /// It has ended.
@@ -74,10 +74,8 @@ pub enum Because {
         /// Time of its end.
         at: Millis,
         /// Reason, if it failed or expired.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
         /// Who cancelled it and the reason, if it was cancelled.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cancelled: Option<Cancellation>,
     },
 }

@@ -7,11 +7,11 @@ use super::minimum_wait::MinimumWait;
 use super::reports::{self, Ended, Told};
 use super::submits;
 use super::{decode, encode};
-use crate::call::{Answer, Ask, Call, Ending, Reports};
+use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::wire::{
-    ActBody, Acted, AttemptList, EventPage, FoundPage, HistoryPage, IssuedKey, ItemAnswer, KeyInfo, KeyList, LaneInfo,
-    LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest,
+    ActBody, Acted, AttemptList, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey, ItemAnswer, KeyInfo,
+    KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
@@ -85,25 +85,9 @@ impl Remote {
                 self.exchange.ask::<KeyInfo>(Request::delete(of, format!("/v1/keys/{id}"))).await?.into()
             }
             Ask::SetLane { command, lane, change } => self.set_lane(of, command, &lane, change).await?.into(),
-            ask @ (Ask::Attempts(_)
-            | Ask::History(_)
-            | Ask::Why(_)
-            | Ask::Find { .. }
-            | Ask::Counts
-            | Ask::Lanes
-            | Ask::Lane(_)
-            | Ask::Events { .. }
-            | Ask::Keys) => self.read(of, ask).await?,
-        })
-    }
-
-    /// What changes nothing.
-    async fn read(&self, of: &Namespace, ask: Ask) -> Result<Answer> {
-        let of_one = |id: ExecutionId, what: &str| format!("/v1/executions/{id}/{what}");
-        Ok(match ask {
-            Ask::Attempts(id) => self.get::<AttemptList>(of, of_one(id, "attempts")).await?.attempts.into(),
-            Ask::History(id) => self.get::<HistoryPage>(of, of_one(id, "history")).await?.transitions.into(),
-            Ask::Why(id) => self.get::<Box<Explanation>>(of, of_one(id, "why")).await?.into(),
+            Ask::Attempts(id) => self.of_one::<AttemptList>(of, id, "attempts").await?.attempts.into(),
+            Ask::History(id) => self.of_one::<HistoryPage>(of, id, "history").await?.transitions.into(),
+            Ask::Why(id) => self.of_one::<Box<Explanation>>(of, id, "why").await?.into(),
             Ask::Find { filter, cursor, limit } => {
                 let query = encode::search(filter, cursor, limit.clamp(1, limits::PAGE_MAX));
                 let page: FoundPage = self.get(of, encode::with_query("/v1/executions", &query)).await?;
@@ -117,20 +101,25 @@ impl Remote {
             Ask::Lane(lane) => decode::lane(self.get(of, format!("/v1/lanes/{lane}")).await?).into(),
             Ask::Events { filter, cursor, wait, limit } => {
                 let query = encode::events(filter, cursor, wait, limit.clamp(1, limits::PAGE_MAX));
-                let request = Request::get(of, encode::with_query("/v1/events", &query)).waiting(wait);
-                let minimum = MinimumWait::start(wait);
-                let page: EventPage = self.exchange.ask(request).await?;
-                if page.events.is_empty() {
-                    minimum.elapsed().await;
-                }
-                decode::events(page).into()
+                self.events(of, &query, wait).await?.into()
             }
             Ask::Keys => self.get::<KeyList>(of, "/v1/keys").await?.keys.into(),
-            other => {
-                let what = format!("{} is not something to read", other.name());
-                return Err(onward_engine::Error::Internal(what).into());
-            }
         })
+    }
+
+    async fn events(&self, of: &Namespace, query: &EventQuery, wait: Span) -> Result<EventsPage> {
+        let minimum = MinimumWait::start(wait);
+        let request = Request::get(of, encode::with_query("/v1/events", query)).waiting(wait);
+        let page: EventPage = self.exchange.ask(request).await?;
+        if page.events.is_empty() {
+            minimum.elapsed().await;
+        }
+        Ok(decode::events(page))
+    }
+
+    /// What there is to read about one execution.
+    async fn of_one<T: DeserializeOwned>(&self, of: &Namespace, id: ExecutionId, what: &str) -> Result<T> {
+        self.get(of, format!("/v1/executions/{id}/{what}")).await
     }
 
     async fn get<T: DeserializeOwned>(&self, of: &Namespace, path: impl Into<String>) -> Result<T> {

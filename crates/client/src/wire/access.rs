@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// An API key to issue.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -21,11 +22,11 @@ pub struct NewKeyRequest {
     #[cfg_attr(feature = "openapi", schema(max_items = 64, value_type = Vec<Namespace>))]
     pub namespaces: BTreeSet<Namespace>,
     /// Time after which it expires; never when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Span>,
 }
 
 /// An API key as it is stored, without its secret.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyInfo {
@@ -43,10 +44,8 @@ pub struct KeyInfo {
     /// Time at which it was issued.
     pub created_at: Millis,
     /// Time at which it expires; absent when it never does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
     /// Time at which it was revoked; absent when it was not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Millis>,
 }
 

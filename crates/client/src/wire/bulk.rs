@@ -5,6 +5,7 @@ use onward_core::{Act, ExecutionId};
 use serde::{Deserialize, Serialize};
 
 /// Applies one act to the executions that match a filter, one page at a time.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -18,15 +19,14 @@ pub struct BulkRequest {
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub dry_run: bool,
     /// Start of this page: `next` of the page before; the first page when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Maximum number of executions of this page; 100 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
 }
 
 /// Results of one page of a bulk act.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BulkAnswer {
@@ -39,7 +39,6 @@ pub struct BulkAnswer {
     /// Executions to which it could not be applied.
     pub refused: Vec<BulkRefusal>,
     /// Cursor of the next page; absent on the last page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 

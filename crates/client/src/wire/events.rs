@@ -7,49 +7,41 @@ use onward_engine::{EventFilter, Told};
 use serde::{Deserialize, Serialize};
 
 /// Filter and position of a query for events.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct EventQuery {
     /// Only events of this lane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
     /// Only events of this execution.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ExecutionId>,
     /// Only events of these types, separated by commas.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(example = "completed,cancelled", pattern = "^[a-z_]+(,[a-z_]+)*$"))]
     pub names: Option<String>,
     /// Only events that end an execution.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endings: Option<bool>,
     /// Cursor of the last event or page that was read; the oldest stored event comes first when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Maximum wait for the first event of an empty page, up to a minute; not for a stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
     /// Maximum number of events of a page; 100 when absent; not for a stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
     /// Namespace, for clients that cannot set the header `Onward-Namespace`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::Namespace>))]
     pub namespace: Option<String>,
 }
 
 /// One event with its cursor, or a gap.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventRow {
     /// The event; absent for a gap.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
     /// Cursor after this event; absent for a gap.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Whether this is a gap: events were removed before they were read, or the store lost the events that were returned
     /// last.
@@ -58,13 +50,13 @@ pub struct EventRow {
 }
 
 /// A page of events.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventPage {
     /// Events, ordered for each execution.
     pub events: Vec<EventRow>,
     /// Cursor after the last event.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
 

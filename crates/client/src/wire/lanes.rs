@@ -6,6 +6,7 @@ use onward_engine::LaneListing;
 use serde::{Deserialize, Serialize};
 
 /// A lane with its settings and backlog.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LaneInfo {
@@ -21,7 +22,6 @@ pub struct LaneInfo {
     /// Whether counting stopped at `ready`, so that there may be more.
     pub ready_capped: bool,
     /// Time since which the oldest ready execution is ready; absent when none is ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest: Option<Millis>,
 }
 

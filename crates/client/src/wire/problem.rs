@@ -5,6 +5,7 @@ use onward_core::{PayloadError, Rejection, Span};
 use serde::{Deserialize, Serialize};
 
 /// An error response, as `application/problem+json` (RFC 9457).
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
@@ -26,12 +27,10 @@ pub struct Problem {
     /// What the caller can do about it.
     pub hint: String,
     /// The invalid field or argument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// Whether the same call may succeed later.
     pub temporary: bool,
     /// Pause before the next try, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Span>,
 }
 

@@ -9,80 +9,68 @@ use onward_store::Count;
 use serde::{Deserialize, Serialize};
 
 /// Filter for executions; absent fields match everything.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FilterFields {
     /// Only executions in this state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PublicState>,
     /// Only executions of this lane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
     /// Only executions of this kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// Only executions with this tag, as `key=value`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         schema(example = "customer=42", pattern = "^[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}$")
     )]
     pub tag: Option<String>,
     /// Only executions submitted at this time or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub created_from: Option<Millis>,
     /// Only executions submitted before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub created_until: Option<Millis>,
 }
 
 /// Query parameters of a search.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct SearchQuery {
     /// Only executions in this state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PublicState>,
     /// Only executions of this lane.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Lane>,
     /// Only executions of this kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
     /// Only executions with this tag, as `key=value`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "openapi",
         param(example = "customer=42", pattern = "^[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}$")
     )]
     pub tag: Option<String>,
     /// Only executions submitted at this time or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
     pub created_from: Option<Millis>,
     /// Only executions submitted before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::openapi::Time>))]
     pub created_until: Option<Millis>,
     /// Start of this page: `next` of the page before; the first page when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Maximum number of executions of a page; 100 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
     /// Namespace, for clients that cannot set the header `Onward-Namespace`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<onward_core::Namespace>))]
     pub namespace: Option<String>,
 }
 
 /// One page of executions.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundPage {
@@ -93,7 +81,6 @@ pub struct FoundPage {
     /// Number of index entries that were read.
     pub scanned: usize,
     /// Cursor of the next page; absent on the last page. A short or empty page can have a next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 

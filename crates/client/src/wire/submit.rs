@@ -6,6 +6,7 @@ use onward_core::{Blob, ExecutionId, Json, NewExecution, Submitted};
 use serde::{Deserialize, Serialize};
 
 /// Response to a submit.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SubmitAnswer {
@@ -14,14 +15,11 @@ pub struct SubmitAnswer {
     /// Whether this call created the execution; false when an earlier one has the same key.
     pub created: bool,
     /// The execution after the wait; absent without `wait`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Box<crate::Description>>,
     /// Result of the execution, if it completed during the wait and the result is JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
     /// Result of the execution, if it completed during the wait and the result is not JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
 }
 
@@ -45,6 +43,7 @@ pub struct SubmitBatchAnswer {
 }
 
 /// Result of one item of a batch: `ok` or `problem`.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ItemAnswer<T> {
@@ -52,7 +51,6 @@ pub struct ItemAnswer<T> {
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub ok: Option<T>,
     /// The error; absent when the item succeeded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 

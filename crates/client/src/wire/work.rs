@@ -80,6 +80,7 @@ mod schemas {
 }
 
 /// A claim.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -94,14 +95,11 @@ pub struct ClaimRequest {
     #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "Class::is_empty")]
     pub capabilities: Class,
     /// Maximum number of executions; 1 when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub max: Option<usize>,
     /// Duration of each lease, from a second to an hour; 30 s when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
     /// Maximum wait for the first execution if none is ready, up to a minute; no wait when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
 }
 
@@ -114,6 +112,7 @@ pub struct ClaimAnswer {
 }
 
 /// A claimed execution.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Work {
@@ -130,11 +129,9 @@ pub struct Work {
     /// Kind of work, which selects the handler.
     pub kind: Kind,
     /// Input of the handler, if it is JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub input: Option<Json>,
     /// Input of the handler, if it is not JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<Blob>,
     /// Tags.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -148,19 +145,17 @@ pub struct Work {
     /// Number of retries so far.
     pub retries: u32,
     /// Time at which the attempt times out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_out_at: Option<Millis>,
     /// Time at which the execution expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
     /// Time at which the execution was submitted.
     pub created_at: Millis,
     /// Trace context of the submitter, to be continued by the worker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 
 /// A renewal of leases.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -170,7 +165,6 @@ pub struct RenewRequest {
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub leases: Vec<LeaseToken>,
     /// Duration of the leases from now on; 30 s when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Span>,
 }
 
@@ -183,6 +177,7 @@ pub struct RenewAnswer {
 }
 
 /// Completes an execution.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -190,15 +185,14 @@ pub struct CompleteRequest {
     /// Lease token.
     pub lease: LeaseToken,
     /// Result of the handler, any JSON; `null` when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
     /// Result of the handler as bytes that are not JSON; not together with `result`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
 }
 
 /// Fails an attempt; the policy decides whether the execution is retried.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -206,7 +200,6 @@ pub struct FailRequest {
     /// Lease token.
     pub lease: LeaseToken,
     /// Category of the failure; `transient` when absent. `permanent` is never retried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// Message for people, truncated to 1 KiB.
     #[serde(default, deserialize_with = "onward_core::or_default")]
@@ -214,6 +207,7 @@ pub struct FailRequest {
 }
 
 /// Pauses an attempt, which resumes later.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -221,10 +215,8 @@ pub struct DelayRequest {
     /// Lease token.
     pub lease: LeaseToken,
     /// Duration of the pause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// Time at which the attempt resumes; not together with `delay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub run_at: Option<Millis>,
 }
@@ -251,6 +243,7 @@ pub struct WorkerCancelRequest {
 }
 
 /// Progress of an attempt; absent fields stay unchanged.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -258,11 +251,9 @@ pub struct ProgressRequest {
     /// Lease token.
     pub lease: LeaseToken,
     /// Percentage, from 0 to 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(maximum = 100))]
     pub percent: Option<u8>,
     /// Message for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Reason>,
 }
 
@@ -278,6 +269,7 @@ pub struct ProgressBatch {
 }
 
 /// Ends many leases; each report succeeds or fails on its own.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -287,11 +279,11 @@ pub struct ReportBatch {
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub reports: Vec<ReportItem>,
     /// Claims more executions in the same call; it cannot wait if there are reports.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimRequest>,
 }
 
 /// Report of how a lease ends.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -302,26 +294,19 @@ pub struct ReportItem {
     #[serde(rename = "type")]
     pub end: EndKind,
     /// Id of this report. A retry with the same id returns the first result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandId>,
     /// Result of the handler, for `complete`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<Json>,
     /// Result of the handler as bytes that are not JSON, for `complete`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<Blob>,
     /// Category of the failure, for `fail`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// Message for people, for `fail` and `cancel`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Duration of the pause, for `delay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// Time at which the attempt resumes, for `delay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub run_at: Option<Millis>,
 }
@@ -344,6 +329,7 @@ pub enum EndKind {
 }
 
 /// Results of a batch of reports.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReportBatchAnswer {
@@ -353,7 +339,6 @@ pub struct ReportBatchAnswer {
     #[serde(default)]
     pub executions: Vec<Work>,
     /// Error of the claim; absent when it succeeded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_problem: Option<Problem>,
 }
 

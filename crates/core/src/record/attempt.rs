@@ -1,6 +1,6 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
-use super::{Format, is_default};
+use super::{Format, Stored, is_default};
 use crate::{CommandId, Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -20,6 +20,7 @@ words! {
 }
 
 /// The attempt that is running now.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Counts from 1 without gaps.
@@ -29,7 +30,6 @@ pub struct Attempt {
     /// When it was first claimed.
     pub started_at: Millis,
     /// When it was taken up again after its last pause.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Millis>,
     /// How long it ran before its last pause.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -92,6 +92,7 @@ impl Attempt {
 }
 
 /// How an attempt ended.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -103,7 +104,6 @@ pub enum AttemptEnd {
         /// Reason of the failure.
         failure: Failure,
         /// Time of the retry; absent when the execution has ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_at: Option<Millis>,
     },
     /// The lease expired.
@@ -138,6 +138,7 @@ impl AttemptEnd {
 }
 
 /// An attempt that has ended; it never changes again.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedAttempt {
     /// The format of this record when it is stored on its own.
@@ -161,9 +162,10 @@ pub struct EndedAttempt {
     /// How it ended.
     pub end: AttemptEnd,
     /// The call that ended it, so that a repeat gets the same answer; absent when time ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<CommandId>,
     /// The calls that paused it, oldest first, each with its answer.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub pauses: VecDeque<(CommandId, Pause)>,
 }
+
+impl Stored for EndedAttempt {}

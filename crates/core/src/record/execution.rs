@@ -1,18 +1,21 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, EndedAttempt, Finished, Format, Next, Operated, PublicState, Purging, Readiness, State, Transition,
-    Waiting, is_default,
+    Active, ClassSeen, EndedAttempt, Finished, Format, Next, Operated, PayloadSlot, PublicState, Purging, Readiness,
+    Record, State, Stored, Transition, UniqueRecord, Waiting, is_default,
 };
+use crate::audit::{Beside, Finding, Fix, Verdict};
+use crate::index::{self, Entry};
 use crate::{
-    Class, CommandId, ExecutionId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Policy, Reason, Share, Submit,
-    TagKey, TagValue, TraceContext, UniqueKey,
+    Class, CommandId, ExecutionId, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy, Reason, Share,
+    Submit, TagKey, TagValue, TraceContext, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// One execution. The first group of fields never changes.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     /// The format of this record.
@@ -41,21 +44,17 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
     /// The key it was submitted under.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// The key that stands for it, and for no other, until it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<UniqueKey>,
     /// When it was submitted.
     pub created_at: Millis,
     /// The call that submitted it.
     pub created_by: CommandId,
     /// The trace from which it was submitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 
     /// When it expires, wherever it stands then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Millis>,
     /// Labels for finding it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -65,10 +64,8 @@ pub struct Execution {
     /// When it last changed; the rules never go back behind it.
     pub changed_at: Millis,
     /// When it first became ready: with the priority, its place in the queue for life.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<Millis>,
     /// When it was first claimed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Millis>,
     /// How many attempts were ever made.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -89,16 +86,12 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "is_default")]
     pub epoch: u64,
     /// The newest attempt that has ended; it becomes a record of its own when another one starts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<EndedAttempt>,
     /// What it ended with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<StoredPayload>,
     /// How far its newest attempt says it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// What an operator wrote on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Arc<str>>,
     /// The newest calls of operators, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
@@ -112,11 +105,11 @@ pub struct Execution {
 }
 
 /// Progress of an attempt, as its worker reported it.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
     /// Percentage, from 0 to 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
     /// Message for people.
     #[serde(default, skip_serializing_if = "Reason::is_empty")]
@@ -140,7 +133,122 @@ pub enum StoredPayload {
     },
 }
 
+impl Stored for Arc<Execution> {
+    fn usual_bytes(&self) -> usize {
+        1_280
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        // What is being removed is found by nobody any more.
+        if self.is_purging() {
+            return Vec::new();
+        }
+        let (namespace, created) = (&self.namespace, self.created_at.0);
+        let mut entries = Entry::single(index::list(namespace), created);
+        match &self.state {
+            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => {
+                let name = index::ready(namespace, &self.lane, &self.requires.name(), &self.share);
+                entries.push(Entry { name, rank: self.ready_rank() });
+            }
+            State::Finished(finished) => {
+                entries.push(Entry { name: index::ended(namespace, finished.outcome.as_str()), rank: finished.at.0 });
+            }
+            State::Waiting(_) | State::Active(_) => {}
+        }
+        let tag = |(key, value): (&TagKey, &TagValue)| index::tag(namespace, key.as_str(), value.as_str());
+        entries.extend(self.tags.iter().map(|both| Entry { name: tag(both), rank: created }));
+        entries
+    }
+
+    fn due(&self) -> Option<Millis> {
+        Execution::due(self)
+    }
+
+    fn is_housekeeping(&self) -> bool {
+        self.is_finished()
+    }
+
+    fn presumes(&self, _: &Key) -> Vec<Key> {
+        if self.is_purging() {
+            return Vec::new();
+        }
+        let mut keys = self.parts();
+        if !self.is_finished() {
+            keys.push(self.class());
+            keys.extend(self.unique());
+        }
+        keys
+    }
+
+    fn judge(&self, _: &Key, _: Millis, beside: &Beside) -> Vec<Verdict> {
+        if self.is_purging() {
+            return Vec::new();
+        }
+        let missing = self.parts().into_iter().filter(|part| beside(part).is_none());
+        let mut verdicts: Vec<Verdict> =
+            missing.map(|part| Verdict { finding: Finding::PartMissing { part }, fix: None }).collect();
+        if !self.is_finished() {
+            verdicts.extend(self.judge_class(beside));
+            verdicts.extend(self.judge_unique(beside));
+        }
+        verdicts
+    }
+}
+
 impl Execution {
+    fn judge_class(&self, beside: &Beside) -> Option<Verdict> {
+        let class = self.class();
+        if beside(&class).is_some() {
+            return None;
+        }
+        let seen = Record::Class(ClassSeen { format: Format, capabilities: self.requires.clone() });
+        let fix = Some(Fix::put(class.clone(), seen));
+        Some(Verdict { finding: Finding::ClassMissing { class }, fix })
+    }
+
+    fn judge_unique(&self, beside: &Beside) -> Option<Verdict> {
+        let unique = self.unique()?;
+        let holder = match beside(&unique) {
+            None => None,
+            Some(Record::Unique(record)) => record.holder(),
+            // What cannot be read is reported as such.
+            Some(_) => return None,
+        };
+        match holder {
+            None => {
+                let fix = Some(Fix::put(unique.clone(), Record::Unique(UniqueRecord::held(self.id))));
+                Some(Verdict { finding: Finding::UniqueMissing { unique }, fix })
+            }
+            Some(by) if by != self.id => Some(Verdict { finding: Finding::UniqueTaken { by }, fix: None }),
+            Some(_) => None,
+        }
+    }
+
+    /// The records that stand beside it: ended attempts, pages of its history, payloads.
+    fn parts(&self) -> Vec<Key> {
+        let attempts = (1..self.attempts).map(|number| Key::Attempt(self.id, number));
+        let pages = (0..self.pages).map(|page| Key::History(self.id, page));
+        let payloads = [(Some(&self.input), PayloadSlot::Input), (self.result.as_ref(), PayloadSlot::Result)];
+        let payloads = payloads.into_iter().filter(|(stored, _)| matches!(stored, Some(StoredPayload::Beside { .. })));
+        attempts.chain(pages).chain(payloads.map(|(_, slot)| Key::Payload(self.id, slot))).collect()
+    }
+
+    /// The registration of the queue that it waits in.
+    fn class(&self) -> Key {
+        Key::class(&self.namespace, &self.lane, &self.requires, self.id.partition())
+    }
+
+    /// The record of its unique key.
+    pub(crate) fn unique(&self) -> Option<Key> {
+        self.unique_key.as_ref().map(|key| Key::Unique(self.namespace.clone(), key.clone()))
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, State::Finished(_))
+    }
+
     /// A new execution that is ready now; its policy and its deadline are the rule's to decide.
     pub(crate) fn new(submit: &Submit, input: StoredPayload, now: Millis) -> Self {
         let new = &*submit.new;

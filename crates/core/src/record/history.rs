@@ -1,17 +1,17 @@
 //! The history of an execution: the newest transitions are in its record, older ones in pages beside it.
 
-use super::Format;
+use super::{Format, Stored};
 use crate::{Actor, Millis, What};
 use serde::{Deserialize, Serialize};
 
 /// One transition in the history of an execution.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Transition {
     /// Time of the transition.
     pub at: Millis,
     /// Name of the operator who caused it, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
     /// Type of the transition, and the fields of this type.
     #[serde(flatten)]
@@ -27,3 +27,5 @@ pub struct HistoryPage {
     /// What happened, oldest first.
     pub transitions: Vec<Transition>,
 }
+
+impl Stored for HistoryPage {}

@@ -1,25 +1,31 @@
 //! What a process that runs on a store says about itself.
 
-use super::Format;
+use super::{Format, Stored};
+use crate::index::{self, Entry};
 use crate::{Lane, Namespace, TagKey, TagValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// A process that runs on the store. It lives as long as this record keeps changing; nobody compares times.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// The format of this record.
     #[serde(rename = "v")]
     pub format: Format,
     /// Only this namespace's executions are looked after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Namespace>,
     /// Only executions with this label are looked after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<(TagKey, TagValue)>,
     /// The lanes that its workers take work from, so that several processes can share it out.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lanes: BTreeSet<(Namespace, Lane)>,
     /// How often it has said that it lives.
     pub beats: u64,
+}
+
+impl Stored for Member {
+    fn entries(&self) -> Vec<Entry> {
+        Entry::single(index::MEMBERS, 0)
+    }
 }

@@ -1,21 +1,9 @@
-//! Messages between partitions, and what each side remembers of them.
+//! Messages between partitions.
 
-use super::{Format, LaneSettings};
-use crate::{Lane, MessageId, Millis, Namespace, PartitionId};
+use super::{Format, LaneSettings, Outbox, Record, Stored};
+use crate::audit::{Beside, Finding, Fix, Verdict};
+use crate::{Key, Lane, MessageId, Millis, Namespace, PartitionId};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-
-/// The sequence of messages from this partition to another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outbox {
-    /// The format of this record.
-    #[serde(rename = "v")]
-    pub format: Format,
-    /// The oldest message that may still be stored.
-    pub first: u64,
-    /// The sequence of the next message.
-    pub next: u64,
-}
 
 /// A message on its way. It is due at once, which is how its sender's home finds it again after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +47,28 @@ pub enum MessageBody {
     },
 }
 
-/// The ids of the newest messages that were applied from one sender.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inbox {
-    /// The format of this record.
-    #[serde(rename = "v")]
-    pub format: Format,
-    /// Oldest first.
-    pub applied: VecDeque<MessageId>,
+impl Stored for Message {
+    // At once, whatever the clock of its sender showed.
+    fn due(&self) -> Option<Millis> {
+        Some(Millis(0))
+    }
+
+    fn presumes(&self, key: &Key) -> Vec<Key> {
+        let Key::Message(from, to, _) = *key else { return Vec::new() };
+        vec![Key::Outbox(from, to)]
+    }
+
+    fn judge(&self, key: &Key, _: Millis, beside: &Beside) -> Vec<Verdict> {
+        let Key::Message(from, to, seq) = *key else { return Vec::new() };
+        let outbox = Key::Outbox(from, to);
+        let (first, next) = match beside(&outbox) {
+            Some(Record::Outbox(known)) if (known.first..known.next).contains(&seq) => return Vec::new(),
+            Some(Record::Outbox(known)) => (known.first.min(seq), known.next.max(seq.saturating_add(1))),
+            // What cannot be read is not overwritten.
+            Some(_) => return vec![Verdict { finding: Finding::MessageUnlisted, fix: None }],
+            None => (seq, seq.saturating_add(1)),
+        };
+        let fix = Fix::put(outbox, Record::Outbox(Outbox { format: Format, first, next }));
+        vec![Verdict { finding: Finding::MessageUnlisted, fix: Some(fix) }]
+    }
 }

@@ -1,4 +1,4 @@
-//! What is stored: data and small predicates, no decisions.
+//! What is stored: one file per kind of record, and the table of all kinds with their keys.
 
 /// Declares an enum of plain words: the stable word of each, all of them, and the one of a word.
 macro_rules! words {
@@ -30,69 +30,152 @@ macro_rules! words {
     };
 }
 
-mod access;
+/// Makes the table of kinds: the keys of all of them, printed and parsed, the records, and what must know all kinds.
+macro_rules! records {
+    ($($(#[$about:meta])* $kind:ident($($field:ident: $of:ty),+) = $pattern:literal holds $record:ty,)+) => {
+        /// The key of a record. It is unique in the whole store: where several partitions hold a record of one name, the
+        /// key ends with its partition. Records of one execution share its id as a prefix, so that they are neighbours on
+        /// disk.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Key {
+            $($(#[$about])* #[doc = concat!("\n\n`", $pattern, "`")] $kind($($of),+),)+
+        }
+
+        impl fmt::Display for Key {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$kind($($field),+) => write!(f, $pattern),)+ }
+            }
+        }
+
+        impl FromStr for Key {
+            type Err = KeyError;
+
+            fn from_str(text: &str) -> Result<Self, KeyError> {
+                let parsed = None$(.or_else(|| {
+                    let mut fields = key::fields($pattern, text)?.into_iter();
+                    Some(Self::$kind($({ let $field = fields.next()?; $field.parse().ok()? }),+))
+                }))+;
+                // A key has one spelling: `out/1/2/+7` names nothing.
+                parsed.filter(|key: &Self| key.to_string() == text).ok_or_else(|| KeyError::new(text))
+            }
+        }
+
+        /// Any record of the system.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Record {
+            $($(#[$about])* $kind($record),)+
+            /// Bytes this version cannot read; never rewritten.
+            Unreadable(Bytes),
+        }
+
+        impl Record {
+            /// What its kind says about it; nothing when it cannot be read.
+            pub(crate) fn stored(&self) -> Option<&dyn Stored> {
+                match self {
+                    $(Self::$kind(record) => Some(record),)+
+                    Self::Unreadable(_) => None,
+                }
+            }
+
+            pub(crate) fn encode(&self) -> Bytes {
+                match self {
+                    $(Self::$kind(record) => Body::encode(record, record.usual_bytes()),)+
+                    Self::Unreadable(bytes) => bytes.clone(),
+                }
+            }
+
+            pub(crate) fn decode(key: &Key, body: &Bytes) -> Self {
+                let read = match key { $(Key::$kind(..) => Body::decode(body).map(Self::$kind),)+ };
+                read.unwrap_or_else(|| Self::Unreadable(body.clone()))
+            }
+        }
+    };
+}
+
+mod api_key;
 mod attempt;
+mod class;
+mod dead;
 mod execution;
 mod format;
 mod history;
-mod lane;
+mod idempotency;
+mod inbox;
+mod lane_copy;
+mod lane_master;
 mod member;
 mod message;
 mod operation;
+mod outbox;
+mod payload;
 mod state;
+mod stored;
+mod unique;
 
-pub use access::{ApiKey, KeyHash, Role};
+pub use api_key::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
+pub use class::ClassSeen;
+pub use dead::DeadLetter;
 pub use execution::{Execution, Progress, StoredPayload};
 pub use format::{FORMAT, Format};
 pub use history::{HistoryPage, Transition};
-pub use lane::{ClassSeen, IdempotencyRecord, LaneCopy, LaneMaster, LaneSettings, LaneState, UniqueRecord};
+pub use idempotency::IdempotencyRecord;
+pub use inbox::Inbox;
+pub use lane_copy::LaneCopy;
+pub use lane_master::{LaneMaster, LaneSettings, LaneState};
 pub use member::Member;
-pub use message::{Inbox, Message, MessageBody, Outbox};
+pub use message::{Message, MessageBody};
 pub use operation::Operated;
+pub use outbox::Outbox;
+pub use payload::{PayloadBytes, PayloadSlot};
 pub use state::{
     Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
 };
+pub use unique::UniqueRecord;
 
+pub(crate) use stored::Stored;
+
+use crate::codec::Body;
+use crate::key::{self, KeyError};
+use crate::{ApiKeyId, ClassName, ExecutionId, IdempotencyKey, Lane, MemberId, Namespace, PartitionId, UniqueKey};
 use bytes::Bytes;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-/// Any record of the system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record {
+records! {
     /// A unit of work; shared, so that a rule that only reads it copies nothing.
-    Execution(Arc<Execution>),
+    Execution(id: ExecutionId) = "{id}" holds Arc<Execution>,
     /// An attempt that ended and was followed by another.
-    Attempt(EndedAttempt),
-    /// A payload stored beside its execution, as raw bytes.
-    Payload(Bytes),
+    Attempt(id: ExecutionId, number: u32) = "{id}/a/{number:05}" holds EndedAttempt,
+    /// A payload too large or too binary for the record of its execution.
+    Payload(id: ExecutionId, slot: PayloadSlot) = "{id}/{slot}" holds PayloadBytes,
     /// Which execution an idempotency key stands for.
-    Idempotency(IdempotencyRecord),
+    Idempotency(namespace: Namespace, key: IdempotencyKey) = "key/{namespace}/{key}" holds IdempotencyRecord,
     /// Which unfinished execution a unique key stands for, or that it is free again.
-    Unique(UniqueRecord),
+    Unique(namespace: Namespace, key: UniqueKey) = "unique/{namespace}/{key}" holds UniqueRecord,
     /// Older transitions of an execution.
-    History(HistoryPage),
-    /// A lane's settings.
-    LaneMaster(LaneMaster),
-    /// One partition's copy of them.
-    LaneCopy(LaneCopy),
-    /// A class that has been used.
-    Class(ClassSeen),
-    /// The sequence of messages to one partition.
-    Outbox(Outbox),
+    History(id: ExecutionId, page: u32) = "{id}/h/{page:05}" holds HistoryPage,
+    /// A lane's settings, in the namespace's gate partition.
+    LaneMaster(namespace: Namespace, lane: Lane) = "lane/{namespace}/{lane}" holds LaneMaster,
+    /// The copy of a lane's settings that one partition's rules read.
+    LaneCopy(namespace: Namespace, lane: Lane, at: PartitionId) = "lane/{namespace}/{lane}/{at}" holds LaneCopy,
+    /// Work of this class was submitted in this partition.
+    Class(namespace: Namespace, lane: Lane, class: ClassName, at: PartitionId)
+        = "class/{namespace}/{lane}/{class}/{at}" holds ClassSeen,
+    /// The sequence of messages from one partition to another.
+    Outbox(from: PartitionId, to: PartitionId) = "out/{from}/{to}" holds Outbox,
     /// A message on its way.
-    Message(Message),
-    /// What has been applied from one partition.
-    Inbox(Inbox),
-    /// The bytes of a message that could not be delivered.
-    Dead(Bytes),
+    Message(from: PartitionId, to: PartitionId, seq: u64) = "out/{from}/{to}/{seq:020}" holds Message,
+    /// What a partition has applied from another.
+    Inbox(to: PartitionId, from: PartitionId) = "in/{to}/{from}" holds Inbox,
+    /// A message that could not be delivered.
+    Dead(from: PartitionId, to: PartitionId, seq: u64) = "dead/{from}/{to}/{seq:020}" holds DeadLetter,
     /// A process that runs on the store.
-    Member(Member),
+    Member(id: MemberId) = "member/{id}" holds Member,
     /// A key that lets its holder call.
-    ApiKey(ApiKey),
-    /// Bytes this version cannot read; never rewritten.
-    Unreadable(Bytes),
+    ApiKey(id: ApiKeyId) = "apikey/{id}" holds ApiKey,
 }
 
 /// Whether a field need not be written.

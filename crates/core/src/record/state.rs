@@ -110,6 +110,7 @@ pub enum WhyDelayed {
 }
 
 /// An execution that a worker runs.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
     /// The worker's ownership.
@@ -117,7 +118,6 @@ pub struct Active {
     /// The run itself.
     pub attempt: Attempt,
     /// It was asked to stop and is cancelled when its time is up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
 }
 
@@ -167,6 +167,7 @@ pub struct Lease {
 }
 
 /// An execution that has ended.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// How.
@@ -174,13 +175,10 @@ pub struct Finished {
     /// When.
     pub at: Millis,
     /// Why, when it failed or expired.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// By whom and why, when it was cancelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancellation>,
     /// It is being removed. From here on nothing can be done with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purging: Option<Purging>,
 }
 

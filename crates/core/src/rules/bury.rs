@@ -1,6 +1,6 @@
 //! Moving a message that cannot be delivered out of the queue, bytes and all.
 
-use crate::record::Record;
+use crate::record::{DeadLetter, Record};
 use crate::{Key, Millis, PartitionId, Stop, Urgency, Verb, View};
 use bytes::Bytes;
 
@@ -29,7 +29,7 @@ impl Verb for Bury {
         if view.get(&key)?.is_none() {
             return Ok(());
         }
-        view.put(Key::Dead(from, self.to, self.seq), Record::Dead(self.body.clone()))?;
+        view.put(Key::Dead(from, self.to, self.seq), Record::Dead(DeadLetter(self.body.clone())))?;
         view.delete(key)
     }
 }

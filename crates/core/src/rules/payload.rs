@@ -1,6 +1,6 @@
 //! Payloads: small JSON stands in its execution, anything else in a record of its own.
 
-use crate::record::{Record, StoredPayload};
+use crate::record::{PayloadBytes, Record, StoredPayload};
 use crate::view::unreadable;
 use crate::{ExecutionId, Key, NewExecution, Payload, PayloadSlot, Rejection, Stop, View, limits};
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub(crate) fn store(
         Payload::Bytes(blob) => blob.bytes,
     };
     let stored = StoredPayload::Beside { content_type, bytes: bytes.len() as u64 };
-    view.put_new(Key::Payload(id, slot), Record::Payload(bytes))?;
+    view.put_new(Key::Payload(id, slot), Record::Payload(PayloadBytes(bytes)))?;
     Ok(stored)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn load(view: &mut View, key: &Key, stored: &StoredPayload) -> Result
     let (content_type, bytes) = match stored {
         StoredPayload::Json(json) => return Ok(Payload::Json(json.clone())),
         StoredPayload::Beside { content_type, .. } => match view.get(key)?.as_deref() {
-            Some(Record::Payload(bytes)) => (content_type, bytes.clone()),
+            Some(Record::Payload(PayloadBytes(bytes))) => (content_type, bytes.clone()),
             _ => return Err(unreadable(key)),
         },
     };

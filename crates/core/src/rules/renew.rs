@@ -16,13 +16,13 @@ pub struct Renew {
 }
 
 /// State of a lease.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Leased))]
 pub struct Renewed {
     /// Time at which the lease expires.
     pub expires_at: Millis,
     /// Set once the attempt was asked to stop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopRequest>,
 }
 

@@ -18,11 +18,11 @@ pub struct Report {
 }
 
 /// Result of a report.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReportAnswer))]
 pub struct Reported {
     /// Time at which the execution is retried or resumes; absent when it has ended or is ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_at: Option<Millis>,
     /// Whether this report ended the execution. An execution that was asked to stop can also be cancelled by a report that
     /// gives it back or delays it.

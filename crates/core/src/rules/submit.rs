@@ -154,7 +154,7 @@ fn arguments(new: &NewExecution) -> u64 {
         content_type.as_bytes(),
         input,
         &new.priority.to_le_bytes(),
-        new.requires.name().as_bytes(),
+        new.requires.name().as_str().as_bytes(),
         new.share.as_str().as_bytes(),
         &policy,
         &tags,

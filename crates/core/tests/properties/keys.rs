@@ -40,7 +40,7 @@ fn key() -> impl Strategy<Value = Key> {
         (namespace(), lane(), "[a-z0-9+#-]{1,64}", partition()).prop_map(|(namespace, lane, class, at)| Key::Class(
             namespace,
             lane,
-            class.into(),
+            class.parse().unwrap(),
             at
         )),
         (partition(), partition()).prop_map(|(from, to)| Key::Outbox(from, to)),

@@ -3,10 +3,11 @@
 use crate::api::query;
 use crate::{Engine, Error};
 use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
-use onward_core::{Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Share, Span, index};
+use onward_core::{
+    ClassName, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Share, Span, index,
+};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Maximum ready entries counted for one class of a lane.
 const READY_COUNT_MAX: u64 = 10_000;
@@ -35,7 +36,7 @@ impl Engine {
     /// # Errors
     /// A failure of the store.
     pub async fn lanes(&self, namespace: &Namespace) -> Result<Vec<LaneListing>, Error> {
-        let mut queues: BTreeMap<Lane, Vec<Arc<str>>> = BTreeMap::new();
+        let mut queues: BTreeMap<Lane, Vec<ClassName>> = BTreeMap::new();
         for (lane, class) in query::classes(&self.shared, namespace).await? {
             queues.entry(lane).or_default().push(class);
         }
@@ -70,7 +71,12 @@ impl Engine {
         Ok(keys.filter_map(|key| if let Key::Class(of, ..) = key { Some(of) } else { None }).collect())
     }
 
-    async fn list_lane(&self, namespace: &Namespace, lane: Lane, classes: Vec<Arc<str>>) -> Result<LaneListing, Error> {
+    async fn list_lane(
+        &self,
+        namespace: &Namespace,
+        lane: Lane,
+        classes: Vec<ClassName>,
+    ) -> Result<LaneListing, Error> {
         let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
         let mut listing = LaneListing { lane, settings, ready: 0, ready_capped: false, oldest: None };
         for class in classes {

@@ -5,7 +5,7 @@ use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::record::{Execution, Record, StoredPayload};
 use onward_core::{
-    ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
+    ClassName, ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
 };
 use onward_store::{IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ pub(crate) async fn payload(
     };
     let key = Key::Payload(execution.id, slot);
     let payload = match record(shared, execution.id.partition(), &key).await? {
-        Some(Record::Payload(bytes)) => Payload::bytes(content_type, bytes).ok(),
+        Some(Record::Payload(bytes)) => Payload::bytes(content_type, bytes.0).ok(),
         _ => None,
     };
     payload.map(Some).ok_or_else(|| Rejection::RecordUnreadable { key: key.to_string() }.into())
@@ -79,7 +79,7 @@ pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>,
 }
 
 /// The classes of work ever submitted in a namespace, each once with its lane, although several partitions may have it.
-pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BTreeSet<(Lane, Arc<str>)>, Error> {
+pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BTreeSet<(Lane, ClassName)>, Error> {
     let all = keys(shared, &IndexName::new(index::CLASSES)).await?.into_iter();
     Ok(all
         .filter_map(|key| match key {

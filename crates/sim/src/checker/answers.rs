@@ -1,8 +1,7 @@
 //! Answers are true: what was acknowledged is stored, and a refusal was right at some moment during the call.
 
 use super::calls::Since;
-use super::executions::Asks;
-use super::holding::Holding;
+use super::executions::Holding;
 use super::{Checker, Stage, execution};
 use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, State};
 use onward_core::{
@@ -24,10 +23,7 @@ impl Checker {
 
     /// A worker says what it will ask for.
     pub(crate) fn worker(&mut self, wants: &Wants) {
-        let (namespace, lanes) = (wants.namespace.clone(), wants.lanes.clone());
-        let (capabilities, lease) = (wants.capabilities.clone(), wants.lease);
-        let asks = Asks { namespace, lanes, capabilities, lease };
-        self.executions.worker(wants.worker.clone(), asks);
+        self.executions.worker(wants);
     }
 
     /// The execution as it is now.
@@ -107,8 +103,8 @@ impl Checker {
         // A claim that is tried again long after its first lease was lost may get the same lease id under a new epoch.
         let held = |x: &Execution| matches!(&x.state, State::Active(active) if active.lease.id == work.fence.lease);
         // Where no version shows the lease it was given, taken away and followed by another in one commit.
-        let ended = self.executions.was_given(&work.fence, worker) && !self.history.any(id, held);
-        if !ended && !self.history.any(id, |execution| is_given(execution, worker, work)) {
+        let ended = self.executions.was_given(&work.fence, worker) && !self.past.any(id, held);
+        if !ended && !self.past.any(id, |execution| is_given(execution, worker, work)) {
             return self.violate(ANSWERS, format!("the lease on {id} is not what was committed for {worker}"));
         }
         // What is removed by now takes its payloads along, so the store cannot tell.

@@ -1,9 +1,8 @@
-//! At rest: when faults have ended and time has passed, nothing is stuck, owed, overdue or different from its source.
+//! Every record: its indexes follow from it, and at rest nothing is stuck, owed, overdue or different from its source.
 
-use super::{Checker, Seen, Stage};
-use onward_core::record::{LaneCopy, Record, State};
-use onward_core::{Class, Key, Millis, PartitionId, Span, index};
-use onward_engine::Wants;
+use super::{Checker, Seen, executions, lanes, messages};
+use onward_core::record::Record;
+use onward_core::{Class, Key, Millis, Span, index};
 use onward_store as store;
 use onward_store::memory::Snapshot;
 use std::collections::BTreeMap;
@@ -14,32 +13,17 @@ const HOUSEKEEPING_PATIENCE: Span = Span::seconds(60);
 impl Checker {
     /// What is still to do, given what workers can do; `None` when nothing is.
     pub(crate) fn unfinished(&self, capabilities: &Class) -> Option<String> {
-        for seen in self.still_open() {
+        self.still_open().find_map(|seen| {
             let open = match &*seen.record {
-                Record::Execution(execution) => {
-                    let stage = Stage::of(execution);
-                    let feasible = execution.requires.missing_from(capabilities).is_empty();
-                    match stage {
-                        Stage::Finished(_) => None,
-                        Stage::Ready(_) if !feasible => None,
-                        stage => Some(format!("{stage:?} in lane {}", execution.lane)),
-                    }
-                }
-                Record::Message(_) => Some("not delivered".to_owned()),
-                Record::Outbox(outbox) if outbox.first < outbox.next => {
-                    Some(format!("holds {} to {}", outbox.first, outbox.next))
-                }
-                Record::LaneMaster(master) if !master.owed.is_empty() => Some(format!("owed to {:?}", master.owed)),
-                _ => None,
+                Record::Execution(execution) => executions::unfinished(execution, capabilities),
+                record => owed(record),
             };
-            if let Some(open) = open {
-                return Some(format!("{} is {open}", seen.key));
-            }
-        }
-        None
+            Some(format!("{} is {}", seen.key, open?))
+        })
     }
 
-    fn still_open(&self) -> impl Iterator<Item = &Seen> {
+    /// The records about which something is still to do.
+    pub(super) fn still_open(&self) -> impl Iterator<Item = &Seen> {
         self.open.iter().filter_map(|key| self.mirror.get(key))
     }
 
@@ -54,28 +38,22 @@ impl Checker {
         })
     }
 
-    /// Work that is ready while somebody who can do it has been waiting, both for longer than hints and sweeps need.
-    pub(crate) fn neglected(&self, now: Millis, idle: &[(Wants, Millis)], patience: Span) -> Option<String> {
-        self.still_open().find_map(|seen| {
-            let Record::Execution(execution) = &*seen.record else { return None };
-            let lane = (execution.namespace.clone(), execution.lane.clone());
-            let open_since = self.lanes.lets_claim_since(&lane, execution.id.partition())?;
-            let since = self.executions.ready_since(execution.id)?.max(open_since);
-            let (wants, waits_since) = idle.iter().find(|(wants, waits_since)| {
-                let fits = wants.namespace == execution.namespace && wants.lanes.contains(&execution.lane);
-                let able = execution.requires.missing_from(&wants.capabilities).is_empty();
-                fits && able && (*waits_since).max(since) + patience < now
-            })?;
-            Some(format!("{} is ready since {since} and {} waits since {waits_since}", execution.id, wants.worker))
-        })
-    }
-
     /// Everything that must hold once nothing is left to do.
     pub(crate) fn rests(&mut self, snapshot: &Snapshot) {
         self.verdict("store", self.stored_as_seen(snapshot));
         self.verdict("indexes", rebuilt(snapshot));
         self.verdict("pieces", self.nothing_left());
         self.verdict("lanes", self.copies_agree());
+    }
+
+    /// A record's index entries and its due time are those that follow from its body.
+    pub(super) fn indexed(&mut self, row: &store::Record, record: &Record) {
+        if let Record::Unreadable(_) = record {
+            return self.violate("codec", format!("the body of {} cannot be read", row.key));
+        }
+        if let Some(what) = differs(row, record) {
+            self.violate("indexes", what);
+        }
     }
 
     /// The store holds what was committed, no more and no less.
@@ -91,42 +69,19 @@ impl Checker {
         }
         Ok(())
     }
-
-    /// Every partition's copy of a lane is what its master decided last.
-    fn copies_agree(&self) -> Result<(), String> {
-        for seen in self.mirror.values() {
-            let (Key::LaneMaster(namespace, lane), Record::LaneMaster(master)) = (&seen.key, &*seen.record) else {
-                continue;
-            };
-            for partition in (0..self.partitions).map(PartitionId) {
-                let copy = self.record(&Key::LaneCopy(namespace.clone(), lane.clone(), partition));
-                let right = matches!(copy, Some(Record::LaneCopy(LaneCopy { settings, revision, .. }))
-                    if *settings == master.settings && *revision == master.revision);
-                if !right {
-                    return Err(format!("partition {partition} has {copy:?} of lane {lane}, decided was {master:?}"));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Whether something is still to do about a record, now or at its time.
 pub(super) fn is_open(record: &Record) -> bool {
     match record {
-        // What has ended is due one day; only the days within a run are worth waiting for.
-        Record::Execution(execution) => match &execution.state {
-            State::Finished(finished) => match finished.purging {
-                // What is left only answers repeats, for longer than a calm lasts.
-                Some(purging) => purging.left > 0,
-                None => execution.policy.retention.is_some(),
-            },
-            State::Waiting(_) | State::Active(_) => true,
-        },
-        Record::Outbox(outbox) => outbox.first < outbox.next,
-        Record::LaneMaster(master) => !master.owed.is_empty(),
-        record => index::due(record).is_some(),
+        Record::Execution(execution) => executions::is_open(execution),
+        record => index::due(record).is_some() || owed(record).is_some(),
     }
+}
+
+/// What is still to do about a record that is no execution, if something is.
+fn owed(record: &Record) -> Option<String> {
+    lanes::unfinished(record).or_else(|| messages::unfinished(record))
 }
 
 /// The indexes hold what follows from the records.
@@ -153,7 +108,7 @@ fn rebuilt(snapshot: &Snapshot) -> Result<(), String> {
 }
 
 /// How a row's entries and due time differ from those that follow from its record, if they do.
-pub(super) fn differs(row: &store::Record, record: &Record) -> Option<String> {
+fn differs(row: &store::Record, record: &Record) -> Option<String> {
     let mut derived: Vec<(String, u64)> =
         index::entries(record).into_iter().map(|entry| (entry.name, entry.rank)).collect();
     let mut listed: Vec<(String, u64)> =

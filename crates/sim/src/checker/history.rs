@@ -1,65 +1,90 @@
-//! What every execution has been: a read shows a version that was the newest one at some moment while it was under way.
+//! What an execution remembers of itself is what the feed told about it, in its record and in the pages beside it.
 
-use super::{Change, execution};
-use onward_core::record::{Execution, Record};
-use onward_core::{ExecutionId, Key};
+use super::Change;
+use onward_core::record::{Execution, Record, Transition};
+use onward_core::{Event, ExecutionId, Key, What, limits};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// A version with the number of the commit that made it; `None` when the execution was gone.
-type Version = (u64, Option<Arc<Record>>);
-
-/// Every version of every execution, in order.
+/// Everything that was told about every execution.
 #[derive(Debug, Default)]
-pub(super) struct History(BTreeMap<ExecutionId, Vec<Version>>);
+pub(super) struct Chronicle {
+    told: BTreeMap<ExecutionId, Vec<Transition>>,
+    /// About those that were removed, in case the store goes back.
+    gone: BTreeMap<ExecutionId, Vec<Transition>>,
+}
 
-impl History {
-    pub(super) fn note(&mut self, seq: u64, changes: &[Change]) {
+impl Chronicle {
+    /// What was told about an execution until it was like this.
+    pub(super) fn until(&self, execution: &Execution) -> &[Transition] {
+        let told = self.told.get(&execution.id).map_or(&[][..], Vec::as_slice);
+        &told[..told.len().min(length(execution))]
+    }
+
+    pub(super) fn committed(&mut self, changes: &[Change], events: &[Event]) -> Result<(), String> {
+        for event in events {
+            // A removal is told to the world only: nobody is left to remember it.
+            if let Some(id) = event.execution.filter(|_| event.what != What::Purged) {
+                self.told.entry(id).or_default().push(Transition {
+                    at: event.at,
+                    by: event.by.clone(),
+                    what: event.what.clone(),
+                });
+            }
+        }
         for change in changes {
-            if let Key::Execution(id) = change.key {
-                self.0.entry(id).or_default().push((seq, change.after.clone()));
+            match (&change.key, change.after.as_deref()) {
+                (Key::Execution(id), None) => {
+                    let told = self.told.remove(id).unwrap_or_default();
+                    self.gone.insert(*id, told);
+                }
+                // What is being removed forgets.
+                (Key::Execution(id), Some(Record::Execution(execution))) if !execution.is_purging() => {
+                    let told = self.told.get(id).map_or(&[][..], Vec::as_slice);
+                    if told.len() != length(execution) || !told.ends_with(&execution.history) {
+                        return Err(format!("{id} remembers something else than was told about it"));
+                    }
+                }
+                (Key::History(id, page), Some(Record::History(written))) => {
+                    let begin = *page as usize * limits::HISTORY_PAGE;
+                    let told = self.told.get(id).and_then(|told| told.get(begin..begin + limits::HISTORY_PAGE));
+                    if told != Some(&written.transitions) {
+                        return Err(format!("page {page} of {id} tells something else than was told about it"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The store went back to an earlier state of these executions.
+    pub(super) fn rolled_back(&mut self, changes: &[Change]) {
+        for change in changes {
+            let Key::Execution(id) = change.key else { continue };
+            match change.after.as_deref() {
+                // What is being removed has forgotten, and the store may go back behind that yet.
+                Some(Record::Execution(execution)) if execution.is_purging() => {
+                    if let Some(gone) = self.gone.remove(&id) {
+                        self.told.insert(id, gone);
+                    }
+                }
+                Some(Record::Execution(execution)) => {
+                    let told = self.told.entry(id).or_default();
+                    let remembers =
+                        told.get(..length(execution)).is_some_and(|told| told.ends_with(&execution.history));
+                    if !remembers && let Some(gone) = self.gone.remove(&id) {
+                        *told = gone;
+                    }
+                    told.truncate(length(execution));
+                }
+                _ => {
+                    self.told.remove(&id);
+                }
             }
         }
     }
+}
 
-    /// The execution as it was created.
-    pub(super) fn first(&self, id: ExecutionId) -> Option<&Execution> {
-        self.0.get(&id)?.iter().find_map(|(_, record)| execution(record.as_deref()))
-    }
-
-    /// Whether an execution ever was like this.
-    pub(super) fn any(&self, id: ExecutionId, like: impl Fn(&Execution) -> bool) -> bool {
-        let versions = self.0.get(&id).into_iter().flatten();
-        versions.filter_map(|(_, record)| execution(record.as_deref())).any(like)
-    }
-
-    /// Whether this is what an execution was at any time since a commit.
-    pub(super) fn was(&self, id: ExecutionId, since: u64, found: Option<&Execution>) -> bool {
-        let Some(versions) = self.0.get(&id) else { return found.is_none() };
-        let first = versions.iter().rposition(|(seq, _)| *seq <= since);
-        let absent_first = first.is_none() && found.is_none();
-        absent_first || versions[first.unwrap_or(0)..].iter().any(|(_, record)| execution(record.as_deref()) == found)
-    }
-
-    /// Whether a commit behind this one changed an execution so.
-    pub(super) fn changed_since(
-        &self,
-        id: ExecutionId,
-        since: u64,
-        so: impl Fn(&Execution, &Execution) -> bool,
-    ) -> bool {
-        let versions = self.0.get(&id).map_or(&[][..], Vec::as_slice);
-        versions.windows(2).filter(|pair| pair[1].0 > since).any(|pair| {
-            let [before, after] = [&pair[0], &pair[1]].map(|(_, record)| execution(record.as_deref()));
-            before.zip(after).is_some_and(|(before, after)| so(before, after))
-        })
-    }
-
-    /// The executions that existed when a commit was the newest one, as they were created.
-    pub(super) fn existing(&self, at: u64) -> impl Iterator<Item = &Execution> {
-        self.0.values().filter_map(move |versions| {
-            let (_, newest) = versions.iter().rfind(|(seq, _)| *seq <= at)?;
-            execution(newest.as_deref())
-        })
-    }
+fn length(execution: &Execution) -> usize {
+    execution.pages as usize * limits::HISTORY_PAGE + execution.history.len()
 }

@@ -1,14 +1,14 @@
 //! Lanes: no claim in a paused one, no submit into a draining one, and an answered decision holds everywhere.
 
-use super::Change;
-use onward_core::record::{LaneState, Record};
+use super::{Change, Checker, When};
+use onward_core::record::{LaneCopy, LaneState, Record};
 use onward_core::{Event, Key, Lane, Millis, Namespace, PartitionId, What};
 use onward_store::Partition;
 use std::collections::BTreeMap;
 
 type Name = (Namespace, Lane);
-/// What a copy said: the number of the commit that made it say so, the state and its revision.
-type Saying = (u64, LaneState, u64);
+/// What a copy said: the commit that made it say so, the state and its revision.
+type Saying = (When, LaneState, u64);
 
 /// Every lane that somebody changed.
 #[derive(Debug, Default)]
@@ -16,8 +16,6 @@ pub(super) struct Lanes {
     lanes: BTreeMap<Name, Decisions>,
     /// What each partition's copy said, in order.
     copies: BTreeMap<(Name, PartitionId), Vec<Saying>>,
-    /// When each partition's copy last changed.
-    changed: BTreeMap<(Name, PartitionId), Millis>,
 }
 
 /// What was decided about one lane.
@@ -41,7 +39,7 @@ impl Decisions {
 impl Lanes {
     pub(super) fn committed(
         &mut self,
-        (seq, now): (u64, Millis),
+        when: When,
         changes: &[Change],
         events: &[Event],
         partition: Partition,
@@ -66,7 +64,7 @@ impl Lanes {
                 return Err(format!("{shown} after its caller was told that this has ended"));
             }
         }
-        self.note_copies((seq, now), changes);
+        self.note_copies(when, changes);
         Ok(())
     }
 
@@ -85,15 +83,9 @@ impl Lanes {
     }
 
     fn decided(&mut self, changes: &[Change], name: Name, state: LaneState, revision: u64) -> Result<(), String> {
-        let master = changes.iter().find_map(|change| match (&change.key, change.after.as_deref()) {
-            (Key::LaneMaster(namespace, lane), Some(Record::LaneMaster(master)))
-                if (namespace, lane) == (&name.0, &name.1) =>
-            {
-                Some(master)
-            }
-            _ => None,
-        });
-        if master.is_none_or(|master| master.revision < revision) {
+        let key = Key::LaneMaster(name.0.clone(), name.1.clone());
+        let after = changes.iter().find(|change| change.key == key).and_then(|change| change.after.as_deref());
+        if !matches!(after, Some(Record::LaneMaster(master)) if master.revision >= revision) {
             return Err(format!("an event tells of revision {revision} of lane {}, its master does not", name.1));
         }
         let lane = self.lanes.entry(name).or_default();
@@ -104,31 +96,29 @@ impl Lanes {
         Ok(())
     }
 
-    fn note_copies(&mut self, (seq, now): (u64, Millis), changes: &[Change]) {
+    fn note_copies(&mut self, when: When, changes: &[Change]) {
         for change in changes {
             if let (Key::LaneCopy(namespace, lane, partition), Some(Record::LaneCopy(copy))) =
                 (&change.key, change.after.as_deref())
             {
                 let name = ((namespace.clone(), lane.clone()), *partition);
-                self.changed.insert(name.clone(), now);
-                self.copies.entry(name).or_default().push((seq, copy.settings.state, copy.revision));
+                self.copies.entry(name).or_default().push((when, copy.settings.state, copy.revision));
             }
         }
     }
 
     /// Since when work of a lane may be claimed in a partition; `None` when it may not.
     pub(super) fn lets_claim_since(&self, name: &Name, partition: PartitionId) -> Option<Millis> {
-        let name = (name.clone(), partition);
-        match self.copies.get(&name).and_then(|copies| copies.last()) {
+        match self.copies.get(&(name.clone(), partition)).and_then(|copies| copies.last()) {
             Some((_, LaneState::Paused, _)) => None,
-            _ => Some(self.changed.get(&name).copied().unwrap_or(Millis(0))),
+            said => Some(said.map_or(Millis(0), |((_, at), ..)| *at)),
         }
     }
 
     /// Whether a partition's copy said this at any time since a commit.
     pub(super) fn said(&self, name: &Name, partition: PartitionId, state: LaneState, since: u64) -> bool {
         let Some(copies) = self.copies.get(&(name.clone(), partition)) else { return state == LaneState::Open };
-        let first = copies.iter().rposition(|(seq, ..)| *seq <= since);
+        let first = copies.iter().rposition(|((seq, _), ..)| *seq <= since);
         let open_first = first.is_none() && state == LaneState::Open;
         open_first || copies[first.unwrap_or(0)..].iter().any(|(_, said, _)| *said == state)
     }
@@ -150,7 +140,7 @@ impl Lanes {
         Ok(())
     }
 
-    pub(super) fn rolled_back(&mut self, (seq, now): (u64, Millis), changes: &[Change]) {
+    pub(super) fn rolled_back(&mut self, when: When, changes: &[Change]) {
         for lane in self.lanes.values_mut() {
             lane.answered = None;
         }
@@ -171,11 +161,36 @@ impl Lanes {
                         _ => (LaneState::Open, 0),
                     };
                     let name = ((namespace.clone(), lane.clone()), *partition);
-                    self.changed.insert(name.clone(), now);
-                    self.copies.entry(name).or_default().push((seq, state, revision));
+                    self.copies.entry(name).or_default().push((when, state, revision));
                 }
                 _ => {}
             }
         }
+    }
+}
+
+/// What is still to do about a lane, if something is.
+pub(super) fn unfinished(record: &Record) -> Option<String> {
+    let Record::LaneMaster(master) = record else { return None };
+    (!master.owed.is_empty()).then(|| format!("owed to {:?}", master.owed))
+}
+
+impl Checker {
+    /// Every partition's copy of a lane is what its master decided last.
+    pub(super) fn copies_agree(&self) -> Result<(), String> {
+        for seen in self.mirror.values() {
+            let (Key::LaneMaster(namespace, lane), Record::LaneMaster(master)) = (&seen.key, &*seen.record) else {
+                continue;
+            };
+            for partition in (0..self.partitions).map(PartitionId) {
+                let copy = self.record(&Key::LaneCopy(namespace.clone(), lane.clone(), partition));
+                let right = matches!(copy, Some(Record::LaneCopy(LaneCopy { settings, revision, .. }))
+                    if *settings == master.settings && *revision == master.revision);
+                if !right {
+                    return Err(format!("partition {partition} has {copy:?} of lane {lane}, decided was {master:?}"));
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between partitions: sent once, applied once, removed after that, never set aside.
 
 use super::{Change, Checker};
-use onward_core::record::Record;
+use onward_core::record::{Outbox, Record};
 use onward_core::{Key, MessageId, PartitionId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +86,15 @@ fn applied_only_in(one: Option<&Record>, other: Option<&Record>) -> Vec<MessageI
     let Some(Record::Inbox(one)) = one else { return Vec::new() };
     let known = |id: &MessageId| matches!(other, Some(Record::Inbox(other)) if other.applied.contains(id));
     one.applied.iter().filter(|id| !known(id)).copied().collect()
+}
+
+/// What is still to do about a message or a sequence of them, if something is.
+pub(super) fn unfinished(record: &Record) -> Option<String> {
+    match record {
+        Record::Message(_) => Some("not delivered".to_owned()),
+        Record::Outbox(Outbox { first, next, .. }) if first < next => Some(format!("holds {first} to {next}")),
+        _ => None,
+    }
 }
 
 impl Checker {

@@ -3,6 +3,22 @@
 //! The checkers share no code with the rules. They decode what was committed, keep a model of their own, and compare.
 //! Only the codec and the derivation of index entries are the product's, because they define what the bytes mean.
 //!
+//! What is checked about one kind of record stands in one module. The records of one protocol share a module:
+//!
+//! | kinds of record | module | note |
+//! |---|---|---|
+//! | Execution | `executions` | |
+//! | Attempt, Payload | `pieces` | the same code checks all that stands beside an execution |
+//! | History | `history` | what pages tell; that they are written once is for `pieces` |
+//! | Idempotency | `idempotency` | |
+//! | Unique | `unique` | |
+//! | LaneMaster, LaneCopy | `lanes` | a decision and its copies |
+//! | Outbox, Message, Inbox, Dead | `messages` | the way of a message |
+//! | Class, Member, ApiKey | none | nothing holds for them but what holds for every record |
+//!
+//! `at_rest` and this file check what holds for every record; the other modules, what callers asked and were told. By
+//! the names under which they report:
+//!
 //! - *versions*: a commit found everything as it expected, in its window, under an id that is new.
 //! - *executions*: transitions are legal, each with one event; epochs only grow; no lease ends early, is used late or
 //!   overlaps another; one end; one execution for each submit and each remembered key; retries, pauses and lengths of
@@ -32,41 +48,41 @@
 mod answers;
 mod at_rest;
 mod calls;
-mod changes;
-mod chronicle;
 mod durability;
 mod executions;
 mod feed;
 mod history;
-mod holding;
+mod idempotency;
 mod lanes;
-mod life;
 mod messages;
 mod operations;
+mod past;
 mod pieces;
-mod policy;
 mod reads;
 mod requests;
-mod stage;
 mod submits;
+mod unique;
 mod verbs;
 
 pub(crate) use calls::Since;
+pub(crate) use executions::Stage;
 pub(crate) use reads::Walk;
-pub(crate) use stage::Stage;
 
-use chronicle::Chronicle;
 use durability::Acknowledged;
 use executions::Executions;
 use feed::Feed;
-use history::History;
+use history::Chronicle;
 use lanes::Lanes;
 use messages::Messages;
 use onward_core::record::{Execution, Record};
 use onward_core::{Event, Key, Millis, codec};
 use onward_store as store;
+use past::Past;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// The number of a commit and its time by the store's clock.
+type When = (u64, Millis);
 
 /// What does not hold, and who noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +115,7 @@ pub(crate) struct Checker {
     open: BTreeSet<store::Key>,
     ids: BTreeSet<store::Version>,
     executions: Executions,
-    history: History,
+    past: Past,
     chronicle: Chronicle,
     lanes: Lanes,
     messages: Messages,
@@ -164,10 +180,10 @@ impl Checker {
         };
         self.feed.expect(batch);
         let changes = self.changes(batch, now);
-        self.history.note(self.seq, &changes);
+        self.past.note(self.seq, &changes);
         self.born(&changes, now);
         let verdicts = [
-            ("executions", self.executions.committed(self.seq, now, &changes, &events)),
+            ("executions", self.executions.committed((self.seq, now), &changes, &events)),
             ("history", self.chronicle.committed(&changes, &events)),
             ("pieces", self.pieces(&changes, &events).and_then(|()| self.removals(&changes, &events, now))),
             ("unique", self.unique_keys(&changes)),
@@ -234,16 +250,6 @@ impl Checker {
         }
     }
 
-    /// A record's index entries and its due time are those that follow from its body.
-    fn indexed(&mut self, row: &store::Record, record: &Record) {
-        if let Record::Unreadable(_) = record {
-            return self.violate("codec", format!("the body of {} cannot be read", row.key));
-        }
-        if let Some(what) = at_rest::differs(row, record) {
-            self.violate("indexes", what);
-        }
-    }
-
     /// The store lost commits of a partition: what is acknowledged about the records they touched counts no more.
     pub(crate) fn rolled_back(
         &mut self,
@@ -264,7 +270,7 @@ impl Checker {
             let before = self.keep(name, seen).map(|seen| seen.record);
             changes.push(Change { key, before, after });
         }
-        self.history.note(self.seq, &changes);
+        self.past.note(self.seq, &changes);
         self.executions.rolled_back(self.seq, &changes);
         self.chronicle.rolled_back(&changes);
         self.lanes.rolled_back((self.seq, now), &changes);

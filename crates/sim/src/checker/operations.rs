@@ -41,12 +41,12 @@ impl Checker {
             }
             Ok(outcome) => {
                 let done = |x: &Execution| x.operated.iter().any(|done| done.by == command && done.outcome == *outcome);
-                if !self.history.any(id, done) && !self.executions.is_void(id) {
+                if !self.past.any(id, done) && !self.executions.is_void(id) {
                     self.violate(ANSWERS, format!("{} of {id} was acknowledged and never happened", act.name()));
                 }
             }
             Err(Error::Refused(rejection)) => {
-                let happened = self.history.any(id, |x| x.operated.iter().any(|done| done.by == command));
+                let happened = self.past.any(id, |x| x.operated.iter().any(|done| done.by == command));
                 self.refused(command, id, happened);
                 let is_right = self.rightly_refused(since, id, rejection);
                 if !is_right && since.rollbacks == self.rollbacks && !self.executions.is_void(id) {
@@ -80,10 +80,10 @@ impl Checker {
                 any(&|stage| matches!(stage, Stage::Active(holding) if holding.epoch == *current))
             }
             Rejection::ReplaysExhausted { replays, .. } => {
-                self.history.any(id, |x| x.replays == *replays && x.replays >= x.policy.max_replays())
+                self.past.any(id, |x| x.replays == *replays && x.replays >= x.policy.max_replays())
             }
             Rejection::UniqueKeyTaken { existing } => {
-                let key = |id| self.history.first(id).and_then(|first| first.unique_key.clone());
+                let key = |id| self.past.first(id).and_then(|first| first.unique_key.clone());
                 let unfinished = self.executions.stages(*existing, since.seq).into_iter().any(Stage::is_unfinished);
                 *existing != id && key(id) == key(*existing) && unfinished
             }

@@ -1,9 +1,8 @@
-//! What stands beside an execution (payloads, ended attempts, pages of its history) and the unique key that stands for
-//! it: written once, gone with it, and a key stands for nothing that has ended.
+//! What stands beside an execution (payloads, ended attempts, pages of its history): written once and gone before it.
 
-use super::{Change, Checker, Stage, execution};
-use onward_core::record::{Record, State, StoredPayload};
-use onward_core::{Event, ExecutionId, Key, Millis, PayloadSlot, What};
+use super::{Change, Checker, Stage};
+use onward_core::record::StoredPayload;
+use onward_core::{Event, ExecutionId, Key, PayloadSlot, What};
 use onward_store as store;
 
 impl Checker {
@@ -50,62 +49,10 @@ impl Checker {
         Err(format!("{id} has a result beside it that is not its own, or none"))
     }
 
-    /// Only what has ended is removed, when somebody asked for it or its time was over.
-    pub(super) fn removals(&self, changes: &[Change], events: &[Event], now: Millis) -> Result<(), String> {
-        for id in events.iter().filter(|event| event.what == What::Purged).filter_map(|event| event.execution) {
-            let change = changes.iter().find(|change| change.key == Key::Execution(id));
-            let before = change.and_then(|change| execution(change.before.as_deref()));
-            let kept_until = before.and_then(|before| match &before.state {
-                State::Finished(finished) => Some(finished.at + before.policy.retention()),
-                _ => None,
-            });
-            if !self.calls.is_unwanted(id) && kept_until.is_none_or(|until| now < until) {
-                return Err(format!(
-                    "{id} was removed at {now}, nobody wanted that, and it is kept until {kept_until:?}"
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// A record that stands beside an execution, if there is one.
     fn beside(&self, id: ExecutionId) -> Option<&store::Key> {
         let first = store::Key::new(format!("{id}/"));
         self.mirror.range(first..).next().map(|(key, _)| key).filter(|key| key.as_str().starts_with(&format!("{id}/")))
-    }
-
-    /// Looks at the unique keys of the executions that a commit changed: each stands for the one that has not ended.
-    pub(super) fn unique_keys(&self, changes: &[Change]) -> Result<(), String> {
-        for change in changes {
-            let name = match (&change.key, change.after.as_deref().or(change.before.as_deref())) {
-                (Key::Execution(_), Some(Record::Execution(execution))) => match &execution.unique_key {
-                    Some(key) => (&execution.namespace, key),
-                    None => continue,
-                },
-                (Key::Unique(namespace, key), _) => (namespace, key),
-                _ => continue,
-            };
-            let held = Key::Unique(name.0.clone(), name.1.clone());
-            let holder = match self.record(&held) {
-                Some(Record::Unique(record)) => record.holder(),
-                _ => None,
-            };
-            let unfinished = |id: ExecutionId| {
-                self.execution(id).is_some_and(|execution| {
-                    execution.unique_key.as_ref() == Some(name.1) && Stage::of(execution).is_unfinished()
-                })
-            };
-            if let Some(holder) = holder.filter(|holder| !unfinished(*holder)) {
-                return Err(format!("{held} stands for {holder}, which has ended"));
-            }
-            if let Key::Execution(id) = change.key
-                && unfinished(id)
-                && holder != Some(id)
-            {
-                return Err(format!("{held} stands for {holder:?} and {id} has not ended"));
-            }
-        }
-        Ok(())
     }
 
     /// At rest nothing stands beside what is gone.

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::calls::Since;
-use onward_core::record::{Execution, Record, StoredPayload, Transition};
+use onward_core::record::{Execution, PayloadBytes, Record, StoredPayload, Transition};
 use onward_core::{ExecutionId, Key, Millis, Namespace, Payload, PayloadSlot};
 use onward_engine::{Error, FindPage};
 use std::collections::BTreeSet;
@@ -30,8 +30,8 @@ impl Checker {
     pub(crate) fn looked_up(&mut self, since: Since, id: ExecutionId, answer: &Result<Option<Execution>, Error>) {
         match answer {
             // What is being removed is gone for everybody.
-            Ok(found) if self.history.was(id, since.seq, found.as_ref()) => {}
-            Ok(None) if self.executions.is_removed(id) || self.history.any(id, Execution::is_purging) => {}
+            Ok(found) if self.past.was(id, since.seq, found.as_ref()) => {}
+            Ok(None) if self.executions.is_removed(id) || self.past.any(id, Execution::is_purging) => {}
             Ok(None) => self.violate(READS, format!("{id} exists and cannot be found")),
             Ok(Some(found)) => self.violate(READS, format!("{id} was shown as it never was: {found:?}")),
             Err(error) => self.failure("a look-up", error),
@@ -95,7 +95,7 @@ impl Checker {
         match stored? {
             StoredPayload::Json(json) => Some(Payload::Json(json.clone())),
             StoredPayload::Beside { content_type, bytes } => match self.record(&Key::Payload(execution.id, slot)) {
-                Some(Record::Payload(found)) if found.len() as u64 == *bytes => {
+                Some(Record::Payload(PayloadBytes(found))) if found.len() as u64 == *bytes => {
                     Payload::bytes(content_type, found.clone()).ok()
                 }
                 _ => None,
@@ -111,7 +111,7 @@ impl Checker {
         };
         for execution in &page.executions {
             let id = execution.id;
-            if execution.namespace != walk.namespace || !self.history.was(id, since.seq, Some(execution)) {
+            if execution.namespace != walk.namespace || !self.past.was(id, since.seq, Some(execution)) {
                 return self.violate(READS, format!("{id} was listed as it never was: {execution:?}"));
             }
             let place = (execution.created_at, id.to_string());
@@ -129,7 +129,7 @@ impl Checker {
             return;
         }
         let missing = self
-            .history
+            .past
             .existing(walk.since.seq)
             .filter(|execution| !self.executions.is_removed(execution.id))
             .filter(|execution| self.execution(execution.id).is_some_and(|now| !now.is_purging()))

@@ -83,14 +83,14 @@ impl Checker {
         }
         if !created && let Some(key) = &new.unique_key {
             let held = self.executions.stages(id, since.seq).into_iter().any(Stage::is_unfinished);
-            let right = self.history.any(id, |x| (&x.namespace, x.unique_key.as_ref()) == (&new.namespace, Some(key)));
+            let right = self.past.any(id, |x| (&x.namespace, x.unique_key.as_ref()) == (&new.namespace, Some(key)));
             if !held || !right {
                 self.violate(ANSWERS, format!("{id} was answered for unique key {key}, which did not stand for it"));
             }
             return;
         }
         // Priority and tags may have changed since.
-        let Some(execution) = self.history.first(id) else {
+        let Some(execution) = self.past.first(id) else {
             return self.violate(ANSWERS, format!("{id} was acknowledged and does not exist"));
         };
         let created_by = execution.created_by;
@@ -99,16 +99,16 @@ impl Checker {
         }
         let is_right = match ids {
             Some((command, own)) => created == (created_by == command) && (!created || id == own),
-            None => !created || self.history.was(id, since.seq, None),
+            None => !created || self.past.was(id, since.seq, None),
         };
         let key = new.idempotency_key.as_ref();
         if !is_right || (!created && key.is_none()) {
             return self.violate(ANSWERS, format!("a submit was told created = {created} about {id}"));
         }
-        if created && let Some(what) = self.history.first(id).and_then(|born| self.differs_from(new, born)) {
+        if created && let Some(what) = self.past.first(id).and_then(|born| self.differs_from(new, born)) {
             return self.violate(ANSWERS, format!("{id} {what}"));
         }
-        let until = key.and_then(|key| self.executions.remembered_until(&new.namespace, key));
+        let until = key.and_then(|key| self.executions.keys.remembered_until(&new.namespace, key));
         if !created && until.is_some_and(|until| until <= since.at) {
             self.violate(ANSWERS, format!("{id} was answered for a key that is forgotten"));
         }
@@ -129,7 +129,7 @@ impl Checker {
                 *lane == new.lane && partition.map_or_else(|| (0..self.partitions).map(PartitionId).any(drains), drains)
             }
             Rejection::TimeInPast { .. } => new.run_at.is_some_and(|at| at + limits::PAST_GRACE < now),
-            Rejection::IdempotencyMismatch { existing } => self.history.first(*existing).is_some_and(|execution| {
+            Rejection::IdempotencyMismatch { existing } => self.past.first(*existing).is_some_and(|execution| {
                 (&execution.namespace, &execution.idempotency_key) == (&new.namespace, &new.idempotency_key)
                     && (self.executions.is_removed(*existing) || !self.same_arguments(execution, new))
             }),

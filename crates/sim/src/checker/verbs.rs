@@ -62,7 +62,7 @@ impl Checker {
             Some(Record::Attempt(ended)) => ended.pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| *pause),
             _ => None,
         };
-        followed.is_some_and(&so) || self.history.any(fence.execution, |x| paused(x, fence, command).is_some_and(&so))
+        followed.is_some_and(&so) || self.past.any(fence.execution, |x| paused(x, fence, command).is_some_and(&so))
     }
 
     /// A worker says how far it is.
@@ -99,7 +99,7 @@ impl Checker {
                             (None, Some(_)) => false,
                         }
                 };
-                let seen = self.history.any(fence.execution, said)
+                let seen = self.past.any(fence.execution, said)
                     || self.ended_since(since, fence)
                     || self.overtaken(since, fence, *percent);
                 if !seen && !self.executions.is_void(fence.execution) {
@@ -114,7 +114,7 @@ impl Checker {
     /// Whether another report about how far an attempt is was committed during the call, perhaps in the same commit behind
     /// it, so that no record shows the first.
     fn overtaken(&self, since: Since, fence: Fence, percent: Option<u8>) -> bool {
-        self.history.changed_since(fence.execution, since.seq, |before, after| {
+        self.past.changed_since(fence.execution, since.seq, |before, after| {
             let other = after.progress.as_ref().and_then(|said| said.percent).filter(|other| Some(*other) != percent);
             before.progress != after.progress && other.is_some_and(|other| self.calls.said(fence.lease, other))
         })

@@ -28,6 +28,7 @@ macro_rules! acts {
         }
 
         /// Outcome of an operator act.
+        #[serde_with::skip_serializing_none]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(tag = "type", rename_all = "snake_case")]
@@ -96,7 +97,6 @@ acts! {
         /// The execution is ready, or becomes ready at `until`.
         Rescheduled {
             /// Time at which it becomes ready; absent when it is ready.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             until: Option<Millis>,
         },
     }

@@ -1,6 +1,8 @@
 //! Due times: what is looked at, and what is left alone.
 
-use crate::record::{Format, Inbox, LaneState, Next, Outbox, PublicState, Readiness, Record, State, Waiting};
+use crate::record::{
+    DeadLetter, Format, Inbox, LaneState, Next, Outbox, PayloadBytes, PublicState, Readiness, Record, State, Waiting,
+};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, due, id, lane, namespace, submit, with};
 use crate::{
@@ -45,10 +47,10 @@ fn what_is_never_due_is_left_alone() {
     let mut world = World::new(2);
     world.submit(submit(1));
     let (from, to) = (HOME, PartitionId(1));
-    world.put(Key::Payload(id(1), PayloadSlot::Input), Record::Payload(Bytes::from_static(b"bytes")));
+    world.put(Key::Payload(id(1), PayloadSlot::Input), Record::Payload(PayloadBytes(Bytes::from_static(b"bytes"))));
     world.put(Key::Outbox(from, to), Record::Outbox(Outbox { format: Format, first: 0, next: 0 }));
     world.put(Key::Inbox(from, to), Record::Inbox(Inbox { format: Format, applied: [].into() }));
-    world.put(Key::Dead(from, to, 1), Record::Dead(Bytes::from_static(b"\xff")));
+    world.put(Key::Dead(from, to, 1), Record::Dead(DeadLetter(Bytes::from_static(b"\xff"))));
     world.lane_is(LaneState::Open);
     world.pass(Span::days(100));
     for key in [

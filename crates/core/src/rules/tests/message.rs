@@ -1,6 +1,6 @@
 //! Messages: sent with their cause, applied once, removed when delivered, set aside when they cannot be.
 
-use crate::record::{Format, LaneSettings, LaneState, Message, MessageBody, Outbox, Record};
+use crate::record::{DeadLetter, Format, LaneSettings, LaneState, Message, MessageBody, Outbox, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{HOME, lane, namespace, set_lane};
 use crate::{Bury, Command, Deliver, Forget, Key, Lane, MessageId, PartitionId, Reply, Window, limits};
@@ -153,7 +153,7 @@ fn a_message_that_cannot_be_delivered_is_set_aside_with_its_bytes() {
     let done = world.home(&bury);
     assert_eq!(done.result, Ok(Reply::Bury(())));
     assert_eq!(world.record(&Key::Message(HOME, OTHER, 0)), None);
-    assert_eq!(world.record(&Key::Dead(HOME, OTHER, 0)), Some(&Record::Dead(body)));
+    assert_eq!(world.record(&Key::Dead(HOME, OTHER, 0)), Some(&Record::Dead(DeadLetter(body))));
     let again = world.home(&bury);
     assert_eq!(again.result, Ok(Reply::Bury(())));
     assert!(again.step.writes.is_empty(), "burying twice changes nothing");

@@ -1,6 +1,6 @@
 //! Inputs and results: small JSON in the record, everything else beside it, every byte as it was given.
 
-use crate::record::{Record, StoredPayload};
+use crate::record::{PayloadBytes, Record, StoredPayload};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, claim, id, submit, with};
 use crate::{Blob, Command, Fence, Key, LeaseId, Payload, PayloadSlot, Rejection, Reply, codec, end, limits};
@@ -42,9 +42,13 @@ fn payloads_come_back_exactly_whether_in_place_or_beside() {
                 StoredPayload::Json(json) => assert_eq!((json.as_str().as_bytes(), stored), (payload.as_bytes(), None)),
                 StoredPayload::Beside { content_type, bytes } => {
                     assert_eq!((&**content_type, *bytes), (payload.content_type(), payload.as_bytes().len() as u64));
-                    let Some(Record::Payload(stored)) = stored else { panic!("{stored:?}") };
+                    let Some(Record::Payload(PayloadBytes(stored))) = stored else { panic!("{stored:?}") };
                     assert_eq!(stored, payload.as_bytes());
-                    assert_eq!(codec::encode(&Record::Payload(stored.clone())), stored, "raw, without base64");
+                    assert_eq!(
+                        codec::encode(&Record::Payload(PayloadBytes(stored.clone()))),
+                        stored,
+                        "raw, without base64"
+                    );
                 }
             }
             assert_eq!(matches!(held, StoredPayload::Beside { .. }), beside);

@@ -6,7 +6,7 @@ use crate::rules::world::make::{self, class, id, lane, namespace, submit, with};
 use crate::{ExecutionId, Share, Span, When, limits};
 
 fn queue(world: &World) -> Vec<ExecutionId> {
-    let name = index::ready(&namespace(), &lane(), "-", &Share::default());
+    let name = index::ready(&namespace(), &lane(), &class(&[]).name(), &Share::default());
     let mut ready: Vec<(u64, ExecutionId)> = world
         .executions()
         .flat_map(|execution| {

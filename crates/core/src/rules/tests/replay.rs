@@ -1,6 +1,6 @@
 //! Running an execution again after it has ended.
 
-use crate::record::{AttemptKind, Next, Outcome, PublicState, Readiness};
+use crate::record::{AttemptKind, Next, Outcome, PayloadBytes, PublicState, Readiness, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, due, id, submit, with};
 use crate::{
@@ -83,7 +83,7 @@ fn the_first_result_is_never_taken_for_the_second() {
             let fence = world.claim(id(1), n).fence;
             world.accept(&make::report(n, fence, end::Complete { result: result.clone() }));
             let stored = world.record(&Key::Payload(id(1), PayloadSlot::Result));
-            assert_eq!(stored, Some(&crate::record::Record::Payload(result.as_bytes().to_vec().into())));
+            assert_eq!(stored, Some(&Record::Payload(PayloadBytes(result.as_bytes().to_vec().into()))));
             world.operate(60 + n, id(1), make::replay());
         }
     }

@@ -79,8 +79,8 @@ pub(super) fn counters(change: &Change<'_>) {
 
 /// The same decision after a failure and after a timeout: as the policy says, unless it was asked to stop.
 pub(super) fn retries(change: &Change<'_>) {
-    let Some((before, after)) = change.changed().next() else { return };
-    let Some(State::Active(active)) = before.map(|before| &before.state) else { return };
+    let Some((Some(before), after)) = change.changed().next() else { return };
+    let State::Active(active) = &before.state else { return };
     let timed_out = change.done.events.iter().find_map(|event| match event.what {
         What::TimedOut { retry_at, .. } => Some(retry_at),
         _ => None,
@@ -92,7 +92,6 @@ pub(super) fn retries(change: &Change<'_>) {
         (Command::Due(_), Ok(_)) if timed_out.is_some() => (Category::timeout(), timed_out.flatten()),
         _ => return,
     };
-    let before = before.unwrap();
     let retry = before.policy.retry.clone().unwrap_or_default();
     let left = before.retries < retry.max_retries && retry.covers(&category) && active.stop.is_none();
     assert_eq!(found.is_some(), left, "{:?}", change.command);

@@ -1,14 +1,28 @@
 //! The invariants that are checked after every command of a random run, each by a function of its own.
+//!
+//! What is checked about one kind of record stands in one module:
+//!
+//! | kinds of record | module |
+//! |---|---|
+//! | Execution | `executions` |
+//! | Attempt | `attempts` |
+//! | Payload | `payloads` |
+//! | History | `history` |
+//! | Unique | `unique` |
+//! | all others | `records`, with what holds for every record |
 
 mod attempts;
+mod executions;
+mod history;
+mod payloads;
 mod records;
-mod states;
-mod work;
+mod unique;
 
 use crate::history::{History, Story};
 use crate::world::{Done, World};
-use onward_core::record::{EndedAttempt, Execution, Finished, Purging, Record, State, StoredPayload};
-use onward_core::{Act, Command, ExecutionId, Fence, Json, Key};
+use executions::{states, work};
+use onward_core::record::{EndedAttempt, Execution, Record, State};
+use onward_core::{Act, Command, ExecutionId, Fence, Key};
 
 /// One command and what it did.
 pub(crate) struct Change<'a> {
@@ -23,13 +37,13 @@ type Check = fn(&Change<'_>);
 
 /// All of them by name; `coverage` says which invariant each one guards.
 pub(crate) const CHECKS: [(&str, Check); 27] = [
-    ("what_never_changes", what_never_changes),
+    ("what_never_changes", executions::what_never_changes),
     ("vectors", states::vectors),
     ("phases", states::phases),
     ("times", states::times),
     ("places", states::places),
-    ("indexes", states::indexes),
-    ("due_times", states::due_times),
+    ("indexes", records::indexes),
+    ("due_times", records::due_times),
     ("ranks", states::ranks),
     ("leases", work::leases),
     ("fences", work::fences),
@@ -43,12 +57,12 @@ pub(crate) const CHECKS: [(&str, Check); 27] = [
     ("counters", attempts::counters),
     ("retries", attempts::retries),
     ("run_time", attempts::run_time),
-    ("ends", records::ends),
-    ("histories", records::histories),
-    ("memories", records::memories),
-    ("payloads", records::payloads),
-    ("unique_keys", records::unique_keys),
-    ("purges", records::purges),
+    ("ends", executions::ends),
+    ("histories", history::histories),
+    ("memories", executions::memories),
+    ("payloads", payloads::payloads),
+    ("unique_keys", unique::unique_keys),
+    ("purges", executions::purges),
     ("agreement", records::agreement),
 ];
 
@@ -118,39 +132,5 @@ fn unended(execution: &Execution) -> Option<&onward_core::record::Attempt> {
         State::Active(active) => Some(&active.attempt),
         State::Waiting(waiting) => waiting.next.paused().map(|paused| &paused.attempt),
         State::Finished(_) => None,
-    }
-}
-
-/// Identity and policy are frozen; labels, priority and deadline change by the one command that is for it.
-fn what_never_changes(change: &Change<'_>) {
-    for (before, after) in change.executions() {
-        let Some(before) = before else { continue };
-        let by = |name: &str| change.act().is_some_and(|act| act.name() == name);
-        let stub = matches!(&after.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }));
-        let frozen = Execution {
-            input: if stub { StoredPayload::Json(Json::null()) } else { before.input.clone() },
-            tags: if stub || by("tag") { after.tags.clone() } else { before.tags.clone() },
-            note: if stub || by("annotate") { after.note.clone() } else { before.note.clone() },
-            priority: if by("prioritise") { after.priority } else { before.priority },
-            deadline: if by("replay") { after.deadline } else { before.deadline },
-            state: after.state.clone(),
-            changed_at: after.changed_at,
-            queued_at: after.queued_at,
-            started_at: after.started_at,
-            attempts: after.attempts,
-            retries: after.retries,
-            reclaims: after.reclaims,
-            reclaims_in_a_row: after.reclaims_in_a_row,
-            replays: after.replays,
-            epoch: after.epoch,
-            last: after.last.clone(),
-            result: after.result.clone(),
-            progress: after.progress.clone(),
-            operated: after.operated.clone(),
-            pages: after.pages,
-            history: after.history.clone(),
-            ..before.clone()
-        };
-        assert_eq!(&frozen, after, "only the state and what follows from it may change");
     }
 }

@@ -1,10 +1,10 @@
 //! The invariants of leases: who holds them, until when, and what their holders may do.
 
-use super::Change;
+use crate::checks::Change;
 use onward_core::record::{Canceller, Outcome, State};
-use onward_core::{Command, End, Looked, Millis, Rejection, Renewed, Reply, Report, index};
+use onward_core::{Command, End, Looked, Rejection, Renewed, Reply, Report, index};
 
-pub(super) fn leases(change: &Change<'_>) {
+pub(in crate::checks) fn leases(change: &Change<'_>) {
     for (before, execution) in change.executions() {
         let issued = &change.story(execution.id).leases;
         let epochs: Vec<u64> = issued.iter().map(|(epoch, _)| *epoch).collect();
@@ -22,7 +22,7 @@ pub(super) fn leases(change: &Change<'_>) {
     }
 }
 
-pub(super) fn fences(change: &Change<'_>) {
+pub(in crate::checks) fn fences(change: &Change<'_>) {
     let Some(fence) = change.fence() else { return };
     if change.done.step.writes.is_empty() {
         return;
@@ -30,11 +30,8 @@ pub(super) fn fences(change: &Change<'_>) {
     let Some(before) = change.before.find(fence.execution) else { panic!("nothing there was changed") };
     let State::Active(active) = &before.state else { panic!("a fenced call changed {before:?}") };
     let shown = (fence.lease, fence.epoch, fence.attempt);
-    assert_eq!(
-        shown,
-        (active.lease.id, active.lease.epoch, active.attempt.number),
-        "another lease's call was accepted"
-    );
+    let held = (active.lease.id, active.lease.epoch, active.attempt.number);
+    assert_eq!(shown, held, "another lease's call was accepted");
     let now = change.before.now;
     let ends = [Some(active.lease.expires_at), before.times_out_at(active), before.deadline];
     let end = ends.into_iter().flatten().min().unwrap();
@@ -43,7 +40,7 @@ pub(super) fn fences(change: &Change<'_>) {
 }
 
 /// What was decided by the clock is bound to the store's clock.
-pub(super) fn windows(change: &Change<'_>) {
+pub(in crate::checks) fn windows(change: &Change<'_>) {
     let window = change.done.window;
     match (change.command, &change.done.result) {
         (Command::Claim(claim), Ok(Reply::Claim(claimed))) => {
@@ -76,7 +73,7 @@ pub(super) fn windows(change: &Change<'_>) {
     }
 }
 
-pub(super) fn renewals(change: &Change<'_>) {
+pub(in crate::checks) fn renewals(change: &Change<'_>) {
     let (Command::Renew(renew), Ok(Reply::Renew(Renewed { expires_at, stop }))) = (change.command, &change.done.result)
     else {
         return;
@@ -95,7 +92,7 @@ pub(super) fn renewals(change: &Change<'_>) {
 }
 
 /// What an attempt says about itself changes nothing else, and a fresh attempt has said nothing.
-pub(super) fn progress(change: &Change<'_>) {
+pub(in crate::checks) fn progress(change: &Change<'_>) {
     for (before, after) in change.changed() {
         let fresh = after.attempts > before.map_or(0, |before| before.attempts);
         let again = after.replays > before.map_or(0, |before| before.replays);
@@ -112,7 +109,7 @@ pub(super) fn progress(change: &Change<'_>) {
 }
 
 /// What was asked to stop never runs again, and its time is never lengthened.
-pub(super) fn stops(change: &Change<'_>) {
+pub(in crate::checks) fn stops(change: &Change<'_>) {
     for (before, after) in change.changed() {
         let Some(State::Active(was)) = before.map(|before| &before.state) else { continue };
         let Some(stop) = &was.stop else { continue };
@@ -133,14 +130,11 @@ pub(super) fn stops(change: &Change<'_>) {
                     _ => by == Some(Canceller::Operator),
                 };
                 assert!(fits, "{:?} ended it as {finished:?}", change.command);
-                let in_time = !matches!(change.command, Command::Due(_)) || finished.at >= first_of(before, stop.until);
+                // The clock ends an attempt at the earliest of its times, and the end of a stop request is only one of them.
+                let first = before.and_then(|before| before.due()).map_or(stop.until, |due| due.min(stop.until));
+                let in_time = !matches!(change.command, Command::Due(_)) || finished.at >= first;
                 assert!(in_time, "it was cancelled before its time was up");
             }
         }
     }
-}
-
-/// The first time at which an attempt that was asked to stop may be ended by the clock.
-fn first_of(before: Option<&onward_core::record::Execution>, stop: Millis) -> Millis {
-    before.and_then(|before| before.due()).map_or(stop, |due| due.min(stop))
 }

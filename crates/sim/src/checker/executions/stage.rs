@@ -75,7 +75,7 @@ impl Stage {
     }
 
     /// The holding, if the execution is held under this lease.
-    pub(super) fn held_under(&self, lease: LeaseId) -> Option<&Holding> {
+    pub(crate) fn held_under(&self, lease: LeaseId) -> Option<&Holding> {
         match self {
             Self::Active(holding) => Some(holding).filter(|holding| holding.lease.is_some_and(|(id, _)| id == lease)),
             _ => None,

@@ -1,12 +1,11 @@
 //! The invariants of states: which there are, which follow which, when, and where they are listed.
 
-use super::Change;
-use crate::world::World;
+use crate::checks::Change;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
 use onward_core::record::{Execution, Finished, Outcome, Readiness, Record, State, Waiting};
-use onward_core::{Command, Looked, Millis, Reply, Span, index};
+use onward_core::{Command, Millis, Span, index};
 
-pub(super) fn vectors(change: &Change<'_>) {
+pub(in crate::checks) fn vectors(change: &Change<'_>) {
     for (_, execution) in change.executions() {
         let vector = vector_of(execution, change.after.now);
         assert_eq!(violations(&vector), [""; 0], "{execution:?}");
@@ -17,7 +16,7 @@ pub(super) fn vectors(change: &Change<'_>) {
 }
 
 /// The edges of the specification's table of phases, each with the commands that may take it.
-pub(super) fn phases(change: &Change<'_>) {
+pub(in crate::checks) fn phases(change: &Change<'_>) {
     let (by, act) = (change.command, change.act().map_or("", |act| act.name()));
     let due = matches!(by, Command::Due(_));
     let fenced = change.fence().is_some();
@@ -55,7 +54,7 @@ pub(super) fn phases(change: &Change<'_>) {
     }
 }
 
-pub(super) fn times(change: &Change<'_>) {
+pub(in crate::checks) fn times(change: &Change<'_>) {
     for (before, after) in change.changed() {
         let floor = before.map_or(Millis(0), |before| before.changed_at);
         assert_eq!(after.changed_at, change.after.now.max(floor), "a change happens now and never goes back");
@@ -85,10 +84,8 @@ pub(super) fn times(change: &Change<'_>) {
     }
     for event in &change.done.events {
         let known = event.execution.and_then(|id| change.after.find(id));
-        assert!(
-            known.is_none_or(|execution| execution.changed_at == event.at),
-            "told at another time than it happened"
-        );
+        let in_time = known.is_none_or(|execution| execution.changed_at == event.at);
+        assert!(in_time, "told at another time than it happened");
     }
 }
 
@@ -112,15 +109,12 @@ fn due(execution: &Execution) -> Option<Millis> {
         State::Finished(Finished { purging: Some(purging), .. }) => {
             Some(if purging.left > 0 { Millis(0) } else { purging.until })
         }
-        State::Finished(finished) => {
-            let week = Span::days(7);
-            Some(finished.at + execution.policy.retention.unwrap_or(week))
-        }
+        State::Finished(finished) => Some(finished.at + execution.policy.retention.unwrap_or(Span::days(7))),
     }
 }
 
 /// Each execution is in exactly one of: a ready queue, the due index as delayed or as active, the ended, the leaving.
-pub(super) fn places(change: &Change<'_>) {
+pub(in crate::checks) fn places(change: &Change<'_>) {
     for (_, execution) in change.executions() {
         let record = Record::Execution(execution.clone().into());
         let names: Vec<String> = index::entries(&record).into_iter().map(|entry| entry.name).collect();
@@ -141,38 +135,10 @@ pub(super) fn places(change: &Change<'_>) {
     }
 }
 
-/// What was done at a due time is not due at that time any more: nothing stays at the head of the index for ever.
-pub(super) fn due_times(change: &Change<'_>) {
-    let (Command::Due(due), Ok(Reply::Due(Looked { acted: true, .. }))) = (change.command, &change.done.result) else {
-        return;
-    };
-    let at = |world: &World| world.record(&due.key).and_then(index::due);
-    let (before, after) = (at(change.before), at(change.after));
-    let leaving = change.changed().all(|(_, execution)| execution.is_purging());
-    assert!(after.is_none() || after > before || leaving, "{} was due at {before:?} and is at {after:?}", due.key);
-}
-
-/// An index that follows the writes alone equals the one that is rebuilt from all records.
-pub(super) fn indexes(change: &Change<'_>) {
-    let rebuilt = change.after.records.iter().map(|(key, record)| (key, index::entries(record), index::due(record)));
-    let followed = change.history.index.iter().map(|(key, (entries, due))| (key, entries.clone(), *due));
-    assert!(rebuilt.eq(followed), "an index differs from its records");
-    for key in &change.done.step.writes {
-        let Some(record) = change.after.record(key) else { continue };
-        let mut names: Vec<String> = index::entries(record).into_iter().map(|entry| entry.name).collect();
-        assert!(names.iter().all(|name| !name.is_empty() && name.len() <= 200), "{names:?}");
-        names.sort();
-        let listed = names.len();
-        names.dedup();
-        assert_eq!(names.len(), listed, "{key} is listed twice in one index");
-    }
-}
-
-pub(super) fn ranks(change: &Change<'_>) {
+pub(in crate::checks) fn ranks(change: &Change<'_>) {
     let replayed = change.act().is_some_and(|act| act.name() == "replay");
     for (before, execution) in change.executions() {
-        let ready =
-            matches!(&execution.state, State::Waiting(waiting) if matches!(waiting.readiness, Readiness::Ready { .. }));
+        let ready = matches!(execution.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }));
         assert!(!ready || execution.queued_at.is_some(), "ready work has its place");
         if let Some(before) = before.filter(|before| before.queued_at.is_some() && !replayed) {
             assert_eq!(execution.queued_at, before.queued_at, "a place once taken is kept for life");

@@ -1,42 +1,41 @@
 //! Executions: only legal transitions, one event for each, one lease at a time, epochs that only grow, one end.
 
-use super::life::Life;
-use super::stage::Terms;
-use super::{Change, Stage, changes, execution, policy};
-use onward_core::record::{Execution, Outcome, Record, State};
-use onward_core::{
-    Class, CommandId, Event, ExecutionId, Fence, IdempotencyKey, Key, Lane, LeaseId, Millis, Namespace, Span, What,
-    WorkerName, limits,
-};
-use std::collections::{BTreeMap, BTreeSet};
+mod changes;
+mod holding;
+mod life;
+mod policy;
+mod stage;
 
-/// What a worker asks for, as its owner told the checker.
-#[derive(Debug, Clone)]
-pub(crate) struct Asks {
-    pub(crate) namespace: Namespace,
-    pub(crate) lanes: Vec<Lane>,
-    pub(crate) capabilities: Class,
-    pub(crate) lease: Span,
-}
+pub(super) use holding::Holding;
+pub(super) use life::{is_open, unfinished};
+pub(crate) use stage::Stage;
+
+use super::{Change, When, execution, idempotency};
+use life::Life;
+use onward_core::record::{Execution, Outcome, Record, State};
+use onward_core::{CommandId, Event, ExecutionId, Fence, Key, LeaseId, Millis, What, WorkerName};
+use onward_engine::Wants;
+use stage::Terms;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All executions ever seen.
 #[derive(Debug, Default)]
 pub(super) struct Executions {
     lives: BTreeMap<ExecutionId, Life>,
     created: BTreeMap<CommandId, ExecutionId>,
-    /// The newest execution of each idempotency key and when the key is forgotten.
-    keys: BTreeMap<(Namespace, IdempotencyKey), (ExecutionId, Millis)>,
+    pub(super) keys: idempotency::Keys,
     leases: BTreeMap<LeaseId, ExecutionId>,
     /// The attempts that ended and were followed by another, by their lease: one commit may begin and end several.
     followed: BTreeMap<LeaseId, (ExecutionId, u32, WorkerName)>,
-    workers: BTreeMap<WorkerName, Asks>,
+    /// What each worker asks for, as its owner told.
+    workers: BTreeMap<WorkerName, Wants>,
     /// The store went back at least once.
     went_back: bool,
 }
 
 impl Executions {
-    pub(super) fn worker(&mut self, name: WorkerName, asks: Asks) {
-        self.workers.insert(name, asks);
+    pub(super) fn worker(&mut self, wants: &Wants) {
+        self.workers.insert(wants.worker.clone(), wants.clone());
     }
 
     pub(super) fn is_void(&self, id: ExecutionId) -> bool {
@@ -57,11 +56,6 @@ impl Executions {
     /// Since when an execution waits for a worker; `None` when it does not, or when it is not known.
     pub(super) fn ready_since(&self, id: ExecutionId) -> Option<Millis> {
         self.lives.get(&id).and_then(|life| life.ready_since)
-    }
-
-    /// Until when the key of an execution is remembered.
-    pub(super) fn remembered_until(&self, namespace: &Namespace, key: &IdempotencyKey) -> Option<Millis> {
-        self.keys.get(&(namespace.clone(), key.clone())).map(|(_, until)| *until)
     }
 
     /// The execution that a call created.
@@ -96,13 +90,7 @@ impl Executions {
     }
 
     /// Looks at all executions that a commit changed.
-    pub(super) fn committed(
-        &mut self,
-        seq: u64,
-        now: Millis,
-        changes: &[Change],
-        events: &[Event],
-    ) -> Result<(), String> {
+    pub(super) fn committed(&mut self, when: When, changes: &[Change], events: &[Event]) -> Result<(), String> {
         let mut told = BTreeSet::new();
         for change in changes {
             if let (Key::Attempt(id, number), Some(Record::Attempt(ended))) = (&change.key, change.after.as_deref()) {
@@ -113,7 +101,7 @@ impl Executions {
             told.insert(id);
             let [before, after] = [&change.before, &change.after].map(|record| execution(record.as_deref()));
             let own: Vec<&Event> = events.iter().filter(|event| event.execution == Some(id)).collect();
-            self.changed(seq, now, (before, after), &own).map_err(|what| format!("{id}: {what}"))?;
+            self.changed(when, (before, after), &own).map_err(|what| format!("{id}: {what}"))?;
         }
         match events.iter().filter_map(|event| event.execution).find(|id| !told.contains(id)) {
             Some(id) => Err(format!("an event was written for {id}, which did not change")),
@@ -123,8 +111,7 @@ impl Executions {
 
     fn changed(
         &mut self,
-        seq: u64,
-        now: Millis,
+        (seq, now): When,
         (before, after): (Option<&Execution>, Option<&Execution>),
         events: &[&Event],
     ) -> Result<(), String> {
@@ -243,7 +230,7 @@ impl Executions {
         Ok(())
     }
 
-    /// A new execution: the only one of its call, and of its key while the key is remembered.
+    /// A new execution: without a past, and the only one of its call and of its key.
     fn accepted(&mut self, new: &Execution, events: &[&Event], now: Millis) -> Result<(), String> {
         if let Some(other) = self.created.insert(new.created_by, new.id) {
             return Err(format!("one submit created it and {other}"));
@@ -253,16 +240,7 @@ impl Executions {
         if has_past && (!self.went_back || events.iter().all(begins)) {
             return Err("it was born with a past".to_owned());
         }
-        let Some(key) = &new.idempotency_key else { return Ok(()) };
-        let window = new.policy.dedup_window.unwrap_or(limits::DEDUP_WINDOW_DEFAULT);
-        // The writer's clock may run behind, which can shorten the window it wrote, so the model keeps the record's.
-        let until = new.created_at + window;
-        match self.keys.insert((new.namespace.clone(), key.clone()), (new.id, until)) {
-            Some((other, remembered)) if now < remembered => {
-                Err(format!("key {key} stands for it and for {other}, remembered until {remembered}"))
-            }
-            _ => Ok(()),
-        }
+        self.keys.accepted(new, now)
     }
 
     fn consistent(&mut self, execution: &Execution) -> Result<(), String> {
@@ -306,7 +284,7 @@ impl Executions {
             self.followed.retain(|_, (of, ..)| *of != id);
             if change.after.is_none() {
                 self.created.retain(|_, of| *of != id);
-                self.keys.retain(|_, (of, _)| *of != id);
+                self.keys.lost(id);
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Who may call: keys, what they allow, and in which namespaces.
 
-use super::Format;
+use super::{Format, Stored};
+use crate::index::{self, Entry};
 use crate::{Actor, ApiKeyId, CommandId, Millis, Namespace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// A key that lets its holder call. The key itself is known to its holder alone; this remembers its hash.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKey {
     /// The format of this record.
@@ -28,10 +30,8 @@ pub struct ApiKey {
     /// The call that issued it.
     pub created_by: CommandId,
     /// Until when it is good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Millis>,
     /// Since when it is good no more, because somebody said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Millis>,
 }
 
@@ -62,6 +62,12 @@ impl ApiKey {
     #[must_use]
     pub fn reaches(&self, namespace: &Namespace) -> bool {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
+    }
+}
+
+impl Stored for ApiKey {
+    fn entries(&self) -> Vec<Entry> {
+        Entry::single(index::API_KEYS, self.created_at.0)
     }
 }
 

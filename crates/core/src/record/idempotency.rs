@@ -1,0 +1,30 @@
+//! Idempotency keys, for as long as they are remembered.
+
+use super::{Format, Stored};
+use crate::{ExecutionId, Millis, limits};
+use serde::{Deserialize, Serialize};
+
+/// Which execution an idempotency key stands for, until it is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdempotencyRecord {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Tells whether a later submit asks for the same.
+    pub fingerprint: u64,
+    /// When the key is forgotten.
+    pub expires_at: Millis,
+}
+
+impl Stored for IdempotencyRecord {
+    // A key that has expired counts as absent, and is so only when no batch can be in flight that found it absent before.
+    fn due(&self) -> Option<Millis> {
+        Some(self.expires_at + limits::REPEAT_WINDOW)
+    }
+
+    fn is_housekeeping(&self) -> bool {
+        true
+    }
+}

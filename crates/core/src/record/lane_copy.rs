@@ -1,0 +1,18 @@
+//! The settings of a lane as one partition knows them.
+
+use super::{Format, LaneSettings, Stored};
+use serde::{Deserialize, Serialize};
+
+/// One partition's copy of a lane's settings; its rules read nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneCopy {
+    /// The format of this record.
+    #[serde(rename = "v")]
+    pub format: Format,
+    /// The settings in force here.
+    pub settings: LaneSettings,
+    /// Which decision they are.
+    pub revision: u64,
+}
+
+impl Stored for LaneCopy {}

@@ -1,0 +1,38 @@
+//! What a kind of record says about itself: where it is listed, when it is due, and what must stand beside it.
+
+use crate::audit::{self, Beside, Verdict};
+use crate::index::Entry;
+use crate::{Key, Millis};
+
+/// One kind of record. A kind is one file here, and one row of the table in `mod.rs`.
+pub(crate) trait Stored {
+    /// Most bodies fit this, so that they are written without growing.
+    fn usual_bytes(&self) -> usize {
+        256
+    }
+
+    /// Every place in which it is listed.
+    fn entries(&self) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    /// The earliest time at which somebody must look at it.
+    fn due(&self) -> Option<Millis> {
+        None
+    }
+
+    /// Whether nobody waits for its due time, because only what has outlived its use is removed then.
+    fn is_housekeeping(&self) -> bool {
+        false
+    }
+
+    /// The records of the same partition that it must be judged beside; for a part of an execution, the execution.
+    fn presumes(&self, key: &Key) -> Vec<Key> {
+        audit::owner(key)
+    }
+
+    /// What is wrong with it, given those; `now` stamps what a fix writes.
+    fn judge(&self, key: &Key, _now: Millis, beside: &Beside) -> Vec<Verdict> {
+        audit::judge_part(key, beside)
+    }
+}
