@@ -1,7 +1,7 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
 use crate::record::{Record, Stored};
-use crate::{Class, ClassName, Lane, Millis, Namespace, Share};
+use crate::{Class, ClassName, Lane, Millis, Namespace};
 
 /// A place in an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,10 +30,10 @@ pub const API_KEYS: &str = "apikeys";
 /// The processes that run on the store.
 pub const MEMBERS: &str = "members";
 
-/// Ready work of one lane, class and share, in the order in which it is claimed.
+/// Ready work of one lane and class, in the order in which it is claimed.
 #[must_use]
-pub fn ready(namespace: &Namespace, lane: &Lane, class: &ClassName, share: &Share) -> String {
-    ["ready/", namespace.as_str(), "/", lane.as_str(), "/", class.as_str(), "/", share.as_str()].concat()
+pub fn ready(namespace: &Namespace, lane: &Lane, class: &ClassName) -> String {
+    ["ready/", namespace.as_str(), "/", lane.as_str(), "/", class.as_str()].concat()
 }
 
 /// All executions of a namespace by creation, for as long as they exist.

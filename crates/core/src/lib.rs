@@ -45,8 +45,8 @@ pub use apply::apply;
 pub use event::{Event, LeaseEvent, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use name::{
-    Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, Share, TagKey,
-    TagValue, UniqueKey, WorkerName,
+    Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,
+    UniqueKey, WorkerName,
 };
 pub use new_execution::NewExecution;
 pub use payload::{Blob, Json, Payload, PayloadError};

@@ -8,8 +8,6 @@ pub const NAMESPACE_BYTES_MAX: usize = 40;
 pub const LANE_BYTES_MAX: usize = 64;
 /// Longest class name that is spelled out; a longer set of capabilities is named by its hash.
 pub const CLASS_NAME_BYTES_MAX: usize = 64;
-/// Longest fairness key; it is the last part of a ready index's name.
-pub const SHARE_BYTES_MAX: usize = 20;
 /// Longest kind. It is not part of any key, so this only keeps records small.
 pub const KIND_BYTES_MAX: usize = 128;
 /// Longest worker name; it is stored with every lease and event.
@@ -144,7 +142,7 @@ pub const PAGE_MAX: usize = 1_000;
 pub const QUEUE_MAX: usize = 4_096;
 /// Further room for what frees held work: renewals, completions, due times.
 pub const QUEUE_RESERVE: usize = 4_096;
-/// Ready entries kept in memory for each lane, class and share; the rest is read when they are used up.
+/// Ready entries kept in memory for each lane and class; the rest is read when they are used up.
 pub const READY_MAX: usize = 1_024;
 /// Due times kept in memory; later ones are read when they come near.
 pub const TIMERS_MAX: usize = 65_536;

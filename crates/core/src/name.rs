@@ -194,30 +194,6 @@ impl Default for Lane {
     }
 }
 
-/// A fairness key inside a lane; shares take turns.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
-#[serde(transparent)]
-pub struct Share(Arc<str>);
-
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::decode(deserializer, "a share", |text| {
-            if !text.is_empty() {
-                check("share", text, limits::SHARE_BYTES_MAX, PLAIN)?;
-            }
-            Ok::<_, NameError>(Self(text.into()))
-        })
-    }
-}
-
-impl Share {
-    /// The text, empty when nobody asked for fairness.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 /// The set of capabilities an execution requires. Work of one class waits together, so that a worker never has to look
 /// past work it cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]

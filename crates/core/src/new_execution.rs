@@ -4,8 +4,8 @@ use crate::payload::JSON_TYPE;
 use crate::record::is_default;
 use crate::text::or_default;
 use crate::{
-    Blob, Class, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Payload, PayloadError, Policy, Rejection, Share,
-    Span, TagKey, TagValue, TraceContext, UniqueKey, When,
+    Blob, Class, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Payload, PayloadError, Policy, Rejection, Span,
+    TagKey, TagValue, TraceContext, UniqueKey, When,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,9 +50,6 @@ pub struct NewExecution {
     /// Capabilities that a worker must have to claim it.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Class::is_empty")]
     pub requires: Class,
-    /// Fairness key within the lane; requests cannot set it.
-    #[serde(skip)]
-    pub share: Share,
     /// Idempotency key: a second submit with the same key returns the first execution. Same as the header
     /// `Idempotency-Key`.
     pub idempotency_key: Option<IdempotencyKey>,
@@ -89,7 +86,6 @@ impl NewExecution {
             expires_at: None,
             tags: BTreeMap::new(),
             requires: Class::default(),
-            share: Share::default(),
             idempotency_key: None,
             unique_key: None,
             policy: Policy::default(),

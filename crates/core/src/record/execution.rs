@@ -7,8 +7,8 @@ use super::{
 use crate::audit::{Beside, Finding, Fix, Verdict};
 use crate::index::{self, Entry};
 use crate::{
-    Class, CommandId, ExecutionId, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy, Reason, Share,
-    Submit, TagKey, TagValue, TraceContext, UniqueKey,
+    Class, CommandId, ExecutionId, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy, Reason, Submit,
+    TagKey, TagValue, TraceContext, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,9 +32,6 @@ pub struct Execution {
     /// Which capabilities it requires.
     #[serde(default, skip_serializing_if = "Class::is_empty")]
     pub requires: Class,
-    /// Its fairness key within the lane.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub share: Share,
     /// Higher runs first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u16,
@@ -147,7 +144,7 @@ impl Stored for Arc<Execution> {
         let mut entries = Entry::single(index::list(namespace), created);
         match &self.state {
             State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => {
-                let name = index::ready(namespace, &self.lane, &self.requires.name(), &self.share);
+                let name = index::ready(namespace, &self.lane, &self.requires.name());
                 entries.push(Entry { name, rank: self.ready_rank() });
             }
             State::Finished(finished) => {
@@ -259,7 +256,6 @@ impl Execution {
             lane: new.lane.clone(),
             kind: new.kind.clone(),
             requires: new.requires.clone(),
-            share: new.share.clone(),
             priority: new.priority,
             input,
             policy: Policy::default(),

@@ -155,7 +155,6 @@ fn arguments(new: &NewExecution) -> u64 {
         input,
         &new.priority.to_le_bytes(),
         new.requires.name().as_str().as_bytes(),
-        new.share.as_str().as_bytes(),
         &policy,
         &tags,
     ])

@@ -1,8 +1,8 @@
 //! Names that people choose: an accepted one is within its length and its alphabet, and is kept as it is.
 
 use onward_core::{
-    Actor, Capability, Class, IdempotencyKey, Kind, Lane, Name, Namespace, Share, TagKey, TagValue, UniqueKey,
-    WorkerName, index, limits,
+    Actor, Capability, Class, IdempotencyKey, Kind, Lane, Name, Namespace, TagKey, TagValue, UniqueKey, WorkerName,
+    index, limits,
 };
 use onward_fuzz::proptest::prelude::*;
 use onward_fuzz::{Judged, fuzz, near, near_any};
@@ -55,16 +55,6 @@ fn fuzz_printable_names() {
         check::<Actor>(&text, limits::ACTOR_BYTES_MAX, &Alphabet::Printable)?;
         check::<TagValue>(&text, limits::TAG_BYTES_MAX, &Alphabet::Printable)?;
         Ok(judged)
-    });
-}
-
-#[test]
-fn fuzz_shares() {
-    fuzz(near("[a-z0-9.-]{0,24}"), |text| {
-        let Ok(share) = serde_json::from_value::<Share>(text.as_str().into()) else { return Ok(false) };
-        prop_assert_eq!(share.as_str(), &text);
-        prop_assert!(text.len() <= limits::SHARE_BYTES_MAX && !text.contains('/'));
-        Ok(true)
     });
 }
 

@@ -7,7 +7,7 @@ use crate::{Engine, Error, binding};
 use futures_util::future::join_all;
 use onward_core::record::{Execution, PublicState};
 use onward_core::{
-    ClassName, ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, Share, TagKey, TagValue, index, limits,
+    ClassName, ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, TagKey, TagValue, index, limits,
 };
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
 
@@ -191,7 +191,7 @@ async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Re
 async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lane>) -> Result<Vec<IndexName>, Error> {
     let classes = query::classes(shared, namespace).await?.into_iter();
     let wanted = classes.filter(|(found, _)| lane.is_none_or(|lane| lane == found));
-    let index = |(lane, class): (Lane, ClassName)| index::ready(namespace, &lane, &class, &Share::default());
+    let index = |(lane, class): (Lane, ClassName)| index::ready(namespace, &lane, &class);
     Ok(wanted.map(index).map(IndexName::new).collect())
 }
 

@@ -3,9 +3,7 @@
 use crate::api::query;
 use crate::{Engine, Error};
 use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
-use onward_core::{
-    ClassName, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Share, Span, index,
-};
+use onward_core::{ClassName, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Span, index};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +78,7 @@ impl Engine {
         let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
         let mut listing = LaneListing { lane, settings, ready: 0, ready_capped: false, oldest: None };
         for class in classes {
-            let index = IndexName::new(index::ready(namespace, &listing.lane, &class, &Share::default()));
+            let index = IndexName::new(index::ready(namespace, &listing.lane, &class));
             let count = self.shared.store.count(&index, &Partitions::All, READY_COUNT_MAX).await?;
             listing.ready += count.n;
             listing.ready_capped |= count.capped;

@@ -19,8 +19,7 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     // Neighbouring changes mostly go to the same queue; one key is built for each run of them.
     let mut ready: Vec<&Execution> = changes.iter().filter_map(|change| ready(change.after.as_deref()?)).collect();
     ready.dedup_by(|one, other| {
-        (&one.namespace, &one.lane, &one.requires, &one.share)
-            == (&other.namespace, &other.lane, &other.requires, &other.share)
+        (&one.namespace, &one.lane, &one.requires) == (&other.namespace, &other.lane, &other.requires)
     });
     let queues: BTreeSet<QueueKey> = ready.into_iter().map(QueueKey::of).collect();
     let mut topics: Vec<String> = queues.iter().map(|queue| queue.index().as_str().to_owned()).collect();

@@ -6,7 +6,7 @@ use crate::shared::Shared;
 use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};
 use onward_core::record::{AttemptEnd, Execution, Record, State};
-use onward_core::{Command, Key, Looked, PartitionId, Reply, Share, index};
+use onward_core::{Command, Key, Looked, PartitionId, Reply, index};
 
 /// Applies what a commit changed; called after the commit, never before.
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
@@ -65,7 +65,6 @@ fn registries(shared: &Shared, change: &Change) {
             namespace: namespace.clone(),
             lane: lane.clone(),
             class: seen.capabilities.clone(),
-            share: Share::default(),
         }),
         (Key::LaneCopy(namespace, lane, _), Some(_)) => {
             shared.board.reset_lane(namespace, lane);

@@ -11,7 +11,7 @@ use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Key, Millis, Rejection, Reply, Share, Span, index};
+use onward_core::{Claimed, Key, Millis, Rejection, Reply, Span, index};
 use onward_store::{IndexName, Partitions, Range};
 use tokio::sync::oneshot;
 
@@ -220,7 +220,6 @@ async fn register(shared: &Shared, key: &Key) -> Result<(), Error> {
             _ => return Ok(()),
         },
     };
-    let share = Share::default();
-    shared.board.register(QueueKey { namespace: namespace.clone(), lane: lane.clone(), class, share });
+    shared.board.register(QueueKey { namespace: namespace.clone(), lane: lane.clone(), class });
     Ok(())
 }

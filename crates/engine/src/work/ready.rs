@@ -25,7 +25,7 @@ pub(crate) enum Known {
     All,
 }
 
-/// Ready work of one lane, class and share.
+/// Ready work of one lane and class.
 #[derive(Debug)]
 pub(crate) struct ReadyQueue {
     entries: BTreeSet<Position>,

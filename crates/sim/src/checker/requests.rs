@@ -99,7 +99,7 @@ impl Checker {
         let input = self.payload(execution, PayloadSlot::Input);
         place
             && input.map_or(gone, |input| new.payload().is_ok_and(|sent| sent == input))
-            && (&execution.unique_key, &execution.share) == (&new.unique_key, &new.share)
+            && execution.unique_key == new.unique_key
             && (&execution.requires, &execution.tags, &execution.policy) == (&new.requires, &tags, &new.policy)
             && execution.idempotency_key == new.idempotency_key
     }

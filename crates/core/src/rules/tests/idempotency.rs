@@ -46,7 +46,6 @@ fn other_arguments_under_the_same_key_are_refused() {
         (with!(keyed(2), input: Payload::bytes("text/plain", "null").unwrap()), "content type"),
         (with!(keyed(2), priority: 1), "priority"),
         (with!(keyed(2), requires: class(&["gpu"])), "requires"),
-        (with!(keyed(2), share: serde_json::from_str("\"s\"").unwrap()), "share"),
         (with!(keyed(2), policy), "policy"),
         (with!(keyed(2), tags: tags.into()), "tags"),
     ] {

@@ -3,10 +3,10 @@
 use crate::index::{self, Entry};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, class, id, lane, namespace, submit, with};
-use crate::{ExecutionId, Share, Span, When, limits};
+use crate::{ExecutionId, Span, When, limits};
 
 fn queue(world: &World) -> Vec<ExecutionId> {
-    let name = index::ready(&namespace(), &lane(), &class(&[]).name(), &Share::default());
+    let name = index::ready(&namespace(), &lane(), &class(&[]).name());
     let mut ready: Vec<(u64, ExecutionId)> = world
         .executions()
         .flat_map(|execution| {
@@ -81,12 +81,11 @@ fn delayed_work_queues_by_its_time_not_by_its_creation() {
 }
 
 #[test]
-fn each_class_and_share_has_a_queue_of_its_own() {
+fn each_class_has_a_queue_of_its_own() {
     let mut world = World::new(1);
-    let share: Share = serde_json::from_str("\"customer-7\"").unwrap();
-    world.submit(with!(submit(1), requires: class(&["linux", "gpu"]), share, priority: 1));
+    world.submit(with!(submit(1), requires: class(&["linux", "gpu"]), priority: 1));
     let execution = world.execution(id(1)).clone();
     let rank = (u64::from(limits::PRIORITY_MAX - 1) << 48) | world.now.0;
-    let name = "ready/default/default/gpu+linux/customer-7".to_owned();
+    let name = "ready/default/default/gpu+linux".to_owned();
     assert!(index::entries(&crate::record::Record::Execution(execution.into())).contains(&Entry { name, rank }));
 }

@@ -11,7 +11,7 @@ use crate::work::affinity::{Affinity, Worked};
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
-use onward_core::{Class, Lane, Namespace, Share, index};
+use onward_core::{Class, Lane, Namespace, index};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,21 +24,15 @@ pub(crate) struct QueueKey {
     pub(crate) namespace: Namespace,
     pub(crate) lane: Lane,
     pub(crate) class: Class,
-    pub(crate) share: Share,
 }
 
 impl QueueKey {
     pub(crate) fn of(execution: &Execution) -> Self {
-        Self {
-            namespace: execution.namespace.clone(),
-            lane: execution.lane.clone(),
-            class: execution.requires.clone(),
-            share: execution.share.clone(),
-        }
+        Self { namespace: execution.namespace.clone(), lane: execution.lane.clone(), class: execution.requires.clone() }
     }
 
     pub(crate) fn index(&self) -> onward_store::IndexName {
-        onward_store::IndexName::new(index::ready(&self.namespace, &self.lane, &self.class.name(), &self.share))
+        onward_store::IndexName::new(index::ready(&self.namespace, &self.lane, &self.class.name()))
     }
 }
 
@@ -114,8 +108,6 @@ struct Inner {
     affinity: Affinity,
     worked: Worked,
     waiters: Waiters,
-    /// The share that was served last in each lane, so that shares take turns.
-    turns: BTreeMap<(Namespace, Lane), Share>,
     closed: bool,
 }
 
@@ -146,7 +138,6 @@ impl Board {
             if let Some(entries) = inner.queues.get_mut(&queue) {
                 entries.take(&place);
             }
-            inner.turns.insert((queue.namespace.clone(), queue.lane.clone()), queue.share.clone());
             found.push((queue, place));
         }
         if !found.is_empty() {
@@ -317,11 +308,10 @@ impl Inner {
         })
     }
 
-    /// The best entry over the worker's lanes and classes: by rank across queues, by turn among the shares of a lane.
+    /// The best entry over the worker's lanes and classes.
     fn best(&self, wants: &Wants) -> Best {
-        let mut best: Option<(bool, u64, &QueueKey, Position)> = None;
+        let mut best: Option<(&QueueKey, Position)> = None;
         for lane in &wants.lanes {
-            let turn = self.turns.get(&(wants.namespace.clone(), lane.clone()));
             for (key, queue) in self.lane_queues(&wants.namespace, lane) {
                 if !key.class.missing_from(&wants.capabilities).is_empty() {
                     continue;
@@ -330,13 +320,12 @@ impl Inner {
                     return Best::Unknown(key.clone());
                 }
                 let Some(place) = queue.best() else { continue };
-                let served_last = turn.is_some_and(|share| *share == key.share && !share.as_str().is_empty());
-                if best.as_ref().is_none_or(|found| (served_last, place.0) < (found.0, found.1)) {
-                    best = Some((served_last, place.0, key, place));
+                if best.as_ref().is_none_or(|(_, found)| place.0 < found.0) {
+                    best = Some((key, place));
                 }
             }
         }
-        best.map_or(Best::None, |(_, _, key, place)| Best::At(key.clone(), place))
+        best.map_or(Best::None, |(key, place)| Best::At(key.clone(), place))
     }
 
     fn each_of_lane(&mut self, namespace: &Namespace, lane: &Lane, act: impl Fn(&mut ReadyQueue)) {
@@ -364,6 +353,5 @@ impl Inner {
 
 /// The first key that a queue of a lane can have.
 fn first_of(namespace: &Namespace, lane: &Lane) -> QueueKey {
-    let (class, share) = (Class::default(), Share::default());
-    QueueKey { namespace: namespace.clone(), lane: lane.clone(), class, share }
+    QueueKey { namespace: namespace.clone(), lane: lane.clone(), class: Class::default() }
 }

@@ -9,7 +9,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
     let stripped = is_stub(after).then(|| emptied(before.clone()));
     let before = stripped.as_ref().unwrap_or(before);
     let fixed = |x: &Execution| {
-        let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone(), x.share.clone());
+        let place = (x.id, x.namespace.clone(), x.lane.clone(), x.kind.clone(), x.requires.clone());
         let keys = (x.idempotency_key.clone(), x.unique_key.clone());
         (place, keys, x.input.clone(), x.policy.clone(), x.created_at, x.created_by, x.trace)
     };
