@@ -30,7 +30,7 @@ quick: ## Run format, lints, all tests that need no server, and 200 seeds; for t
 	@QUICK=1 SEEDS=200 FRESH_SEEDS=0 CARGO='$(CARGO)' bash scripts/test.sh
 
 check: ## Check format, lints and the repository's own rules, without running tests
-	@$(CARGO) fmt --all --check
+	@bash scripts/format.sh --check
 	@$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	@$(CARGO) run -q -p xtask -- tidy
 

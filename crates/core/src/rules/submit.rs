@@ -1,14 +1,12 @@
 //! Accepting new work: check it, find out whether it is a repeat, place it in its queue.
 
 use crate::ids::fingerprint;
-use crate::record::{
-    ClassSeen, Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed,
-};
+use crate::record::{ClassSeen, Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
-    Addressed, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection, Stop,
-    Urgency, Verb, View, Weight, What, limits,
+    Addressed, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection,
+    Stop, Urgency, Verb, View, Weight, What, limits,
 };
 use std::sync::Arc;
 
@@ -126,7 +124,13 @@ fn first_of_key(view: &mut View, new: &NewExecution, now: Millis) -> Result<Opti
     }
 }
 
-fn remember_key(view: &mut View, id: ExecutionId, new: &NewExecution, policy: &Policy, now: Millis) -> Result<(), Stop> {
+fn remember_key(
+    view: &mut View,
+    id: ExecutionId,
+    new: &NewExecution,
+    policy: &Policy,
+    now: Millis,
+) -> Result<(), Stop> {
     let Some(key) = &new.idempotency_key else { return Ok(()) };
     let record = IdempotencyRecord {
         format: Format,

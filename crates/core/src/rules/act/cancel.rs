@@ -3,8 +3,8 @@
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Active, AttemptEnd, Cancellation, Canceller, Execution, State, StopRequest};
 use crate::rules::{finish, lease};
-use crate::{Millis, Reason, Rejection, Span, Stop, View, What, limits};
 use crate::text::or_default;
+use crate::{Millis, Reason, Rejection, Span, Stop, View, What, limits};
 use serde::{Deserialize, Serialize};
 
 /// Cancels an execution: at once, or after a running attempt had time to stop.
@@ -65,8 +65,8 @@ fn ask(
 #[cfg(test)]
 pub(crate) mod rows {
     use super::*;
-    use crate::rules::table::elsewhere;
     use crate::rules::table::Row;
+    use crate::rules::table::elsewhere;
     use crate::rules::world::make::{self, id};
 
     /// Rows of the (state × command) table.

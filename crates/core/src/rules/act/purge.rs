@@ -26,8 +26,8 @@ impl OperatorAct for Purge {
 #[cfg(test)]
 pub(crate) mod rows {
     use super::*;
-    use crate::rules::table::elsewhere;
     use crate::rules::table::Row;
+    use crate::rules::table::elsewhere;
     use crate::rules::world::make::{self, id};
 
     /// Rows of the (state × command) table.

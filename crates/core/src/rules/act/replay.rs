@@ -3,8 +3,8 @@
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, Next, State, StoredPayload};
 use crate::rules::{ready, times, unique};
-use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What, When};
 use crate::text::or_default;
+use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What, When};
 use serde::{Deserialize, Serialize};
 
 /// Runs an ended execution again.

@@ -45,9 +45,9 @@ impl OperatorAct for Reschedule {
 #[cfg(test)]
 pub(crate) mod rows {
     use super::*;
+    use crate::Span;
     use crate::rules::table::Row;
     use crate::rules::world::make::{self, id};
-    use crate::Span;
 
     const LATER: When = When::After(Span::seconds(9));
 

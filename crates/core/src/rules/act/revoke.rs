@@ -3,8 +3,8 @@
 use super::{ActOutcome, OperatorAct};
 use crate::record::{AttemptEnd, Execution, State};
 use crate::rules::lost;
-use crate::{LeaseId, Millis, Reason, Rejection, Stop, View, What};
 use crate::text::or_default;
+use crate::{LeaseId, Millis, Reason, Rejection, Stop, View, What};
 use serde::{Deserialize, Serialize};
 
 /// Revokes the lease of a running execution.

@@ -2,8 +2,8 @@
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::Execution;
-use crate::{Millis, Rejection, Stop, TagKey, TagValue, View, What, limits};
 use crate::text::or_default;
+use crate::{Millis, Rejection, Stop, TagKey, TagValue, View, What, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

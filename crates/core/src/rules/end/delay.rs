@@ -40,9 +40,9 @@ impl LeaseEnd for Delay {
 #[cfg(test)]
 pub(crate) mod rows {
     use super::*;
+    use crate::Span;
     use crate::rules::table::Row;
     use crate::rules::world::make;
-    use crate::Span;
 
     const LATER: When = When::After(Span::seconds(5));
 
