@@ -117,6 +117,8 @@ asks! {
     },
     /// Do the same with executions, each on its own.
     "operate_many" OperateMany {
+        /// Names this call.
+        command: CommandId,
         /// Which.
         ids: Vec<ExecutionId>,
         /// What.

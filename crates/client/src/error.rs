@@ -170,7 +170,7 @@ impl Error {
     pub fn is_argument(&self) -> bool {
         match self {
             Self::Engine(onward_engine::Error::Refused(
-                Rejection::InvalidArgument { .. } | Rejection::Payload { .. },
+                Rejection::InvalidArgument { .. } | Rejection::Payload { .. } | Rejection::TwoKeys,
             )) => true,
             Self::Server(problem) => matches!(problem.status, 400 | 413),
             Self::Name(_) | Self::Id(_) | Self::Trace(_) | Self::Payload(_) => true,

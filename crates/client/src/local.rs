@@ -61,8 +61,8 @@ impl Local {
             Ask::Operate { command, id, act } => {
                 engine.run(Operate { command, namespace, execution: id, by, act }).await?.into()
             }
-            Ask::OperateMany { ids, act } => {
-                each(engine.operate_many(&namespace, &ids, by.as_ref(), &act).await).into()
+            Ask::OperateMany { command, ids, act } => {
+                each(engine.operate_many(command, &namespace, &ids, by.as_ref(), &act).await).into()
             }
             Ask::Lanes => engine.lanes(&namespace).await?.into(),
             Ask::Lane(lane) => engine.lane_listing(&namespace, lane).await?.into(),

@@ -127,6 +127,6 @@ impl Client {
     /// # Errors
     /// A failure that kept all of them from being tried.
     pub async fn operate_many(&self, ids: Vec<ExecutionId>, act: Act) -> Result<Vec<Result<ActOutcome>>> {
-        self.ask(Ask::OperateMany { ids, act }).await
+        self.ask(Ask::OperateMany { command: CommandId(self.chance().id()), ids, act }).await
     }
 }

@@ -1,5 +1,6 @@
 //! Identity: how executions, partitions, leases and commands are named, printed and parsed.
 
+use crate::digest::digest;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,8 +17,7 @@ impl PartitionId {
     /// The partition that a placement key belongs to: the same for ever for a given number of partitions.
     #[must_use]
     pub fn of(parts: &[&[u8]], partitions: u16) -> Self {
-        let spread = mix(fingerprint(parts));
-        Self((spread % u64::from(partitions.max(1))) as u16)
+        Self((digest(parts.iter().copied()) % u128::from(partitions.max(1))) as u16)
     }
 
     /// Where a namespace's lane masters and gates live, so that they can be asked together in one commit.
@@ -41,19 +41,8 @@ impl fmt::Display for PartitionId {
     }
 }
 
-/// FNV-1a over length-prefixed parts: stable for ever, since placements and fingerprints are stored.
-#[must_use]
-pub(crate) fn fingerprint(parts: &[&[u8]]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut eat = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    for part in parts {
-        (part.len() as u64).to_le_bytes().into_iter().for_each(&mut eat);
-        part.iter().copied().for_each(&mut eat);
-    }
-    hash
-}
-
-/// Spreads every input bit over the whole word; FNV alone leaves the low bits weak.
+/// Spreads every input bit over the whole word. For numbers that nobody chooses; what a caller gives is hashed by
+/// [`digest`].
 #[must_use]
 pub(crate) fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -226,12 +215,21 @@ random_id! {
     /// Names one call that changes something; a repeat of the call carries the same id and gets the first answer.
     CommandId
 }
+random_id! {
+    /// Stands for a value that is too large to keep, and for no other.
+    Fingerprint
+}
 impl CommandId {
     /// The id of a call that its caller named: the same parts give the same id.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
-        let low: Vec<&[u8]> = [&b"low"[..]].into_iter().chain(parts.iter().copied()).collect();
-        Self(u128::from(mix(fingerprint(parts))) << 64 | u128::from(mix(fingerprint(&low))))
+        Self(digest(parts.iter().copied()))
+    }
+
+    /// The id of what a call about many executions does with one of them.
+    #[must_use]
+    pub fn about(self, execution: ExecutionId) -> Self {
+        Self::of(&[&self.0.to_le_bytes(), execution.uuid.as_bytes(), &execution.partition.0.to_le_bytes()])
     }
 }
 
@@ -250,7 +248,7 @@ impl LeaseId {
     }
 
     fn mark(namespace: &crate::Namespace) -> u32 {
-        u32::try_from(mix(fingerprint(&[namespace.as_str().as_bytes()])) >> 32).unwrap_or_default()
+        (digest([namespace.as_str().as_bytes()]) >> 96) as u32
     }
 }
 
@@ -337,7 +335,7 @@ mod tests {
             counts[usize::from(PartitionId::of(&[&n.to_le_bytes()], 64).0)] += 1;
         }
         assert!(counts.iter().all(|&n| (800..1_200).contains(&n)), "{counts:?}");
-        assert_eq!(PartitionId::of(&[b"default", b"order-1"], 64), PartitionId(4));
+        assert_eq!(PartitionId::of(&[b"default", b"order-1"], 64), PartitionId(63));
         assert_eq!(PartitionId::of_gates(&crate::Namespace::default(), 64), PartitionId(39));
     }
 }

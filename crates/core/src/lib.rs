@@ -17,13 +17,16 @@
 extern crate self as onward_core;
 
 mod apply;
+mod asked;
 pub mod audit;
 pub mod codec;
+mod digest;
 mod event;
 mod ids;
 pub mod index;
 mod key;
 pub mod limits;
+mod meaning;
 mod name;
 mod new_execution;
 #[cfg(feature = "openapi")]
@@ -42,8 +45,10 @@ mod view;
 mod why;
 
 pub use apply::apply;
+pub use asked::Asked;
+pub use digest::digest;
 pub use event::{Event, LeaseEvent, What};
-pub use ids::{ApiKeyId, CommandId, ExecutionId, IdError, LeaseId, MemberId, MessageId, PartitionId};
+pub use ids::{ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use name::{
     Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,
     UniqueKey, WorkerName,

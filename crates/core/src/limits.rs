@@ -20,6 +20,8 @@ pub const KEY_NAMESPACES_MAX: usize = 64;
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// Longest unique key; same reason.
 pub const UNIQUE_KEY_BYTES_MAX: usize = 128;
+/// Calls that named themselves which a unique key remembers.
+pub const NAMED_CALLS_MAX: usize = 8;
 /// Longest capability token, and how many an execution may require.
 pub const CAPABILITY_BYTES_MAX: usize = 64;
 /// Most capabilities in one set.

@@ -1,6 +1,7 @@
 //! Names that people choose: their alphabets, their limits, and why one is refused.
 
-use crate::{ids, limits};
+use crate::digest::digest;
+use crate::limits;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -242,9 +243,7 @@ impl Class {
         if spelled.len() <= limits::CLASS_NAME_BYTES_MAX && spelled != "-" {
             return ClassName(spelled.into());
         }
-        let low = ids::mix(ids::fingerprint(&[spelled.as_bytes()]));
-        let high = ids::mix(ids::fingerprint(&[b"high", spelled.as_bytes()]));
-        ClassName(format!("#{high:016x}{low:016x}").into())
+        ClassName(format!("#{:032x}", digest([spelled.as_bytes()])).into())
     }
 }
 

@@ -4,8 +4,8 @@ use crate::payload::JSON_TYPE;
 use crate::record::is_default;
 use crate::text::or_default;
 use crate::{
-    Blob, Class, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Payload, PayloadError, Policy, Rejection, Span,
-    TagKey, TagValue, TraceContext, UniqueKey, When,
+    Blob, Class, CommandId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Payload, PayloadError, Policy,
+    Rejection, Span, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,12 +60,15 @@ pub struct NewExecution {
     pub policy: Policy,
     /// Unique part of the id, a version 7 UUID. A client that sets it can retry the submit without creating a second
     /// execution.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>,
         pattern = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"))]
     pub uuid: Option<Uuid>,
     /// Trace context of the submitter. It overrides the header `traceparent` of a single submit.
     pub trace: Option<TraceContext>,
+    /// Names the call, so that a repeat of it is known beside a unique key; a request has it in the header
+    /// `Idempotency-Key`.
+    #[serde(skip)]
+    pub call: Option<CommandId>,
 }
 
 impl NewExecution {
@@ -91,6 +94,7 @@ impl NewExecution {
             policy: Policy::default(),
             uuid: None,
             trace: None,
+            call: None,
         }
     }
 
@@ -125,6 +129,27 @@ impl NewExecution {
             (None, Some(json)) => (JSON_TYPE, json.as_str().as_bytes()),
             (None, None) => (JSON_TYPE, b"null"),
         }
+    }
+
+    /// Checks everything that can be judged without a look at what is stored, apart from the input.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), Rejection> {
+        if self.idempotency_key.is_some() && self.unique_key.is_some() {
+            return Err(Rejection::TwoKeys);
+        }
+        self.when()?;
+        self.deadline()?;
+        if self.uuid.is_some_and(|uuid| uuid.get_version_num() != 7) {
+            return Err(Rejection::invalid("uuid", "must be of version 7"));
+        }
+        limits::check_priority(self.priority)?;
+        if self.tags.len() > limits::TAGS_MAX {
+            let why = format!("must be at most {}, are {}", limits::TAGS_MAX, self.tags.len());
+            return Err(Rejection::invalid("tags", why));
+        }
+        self.policy.check()
     }
 
     /// The time at which it runs.

@@ -2,6 +2,7 @@
 
 use crate::record::PublicState;
 use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span};
+use std::sync::Arc;
 
 /// A refusal. It is part of the API: the code never changes its meaning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,11 +38,16 @@ pub enum Rejection {
     #[error("execution {0} already exists; another call submitted it")]
     ExecutionExists(ExecutionId),
     /// The idempotency key belongs to an execution with other arguments.
-    #[error("the idempotency key belongs to execution {existing}, which was submitted with other arguments")]
+    #[error("the idempotency key belongs to execution {existing}, which was submitted with another {field}")]
     IdempotencyMismatch {
         /// Execution that was submitted with the key.
         existing: ExecutionId,
+        /// Field that differs.
+        field: Arc<str>,
     },
+    /// The submission has both a unique key and an idempotency key, which would place it differently.
+    #[error("the submission has both a unique_key and an idempotency_key")]
+    TwoKeys,
     /// The execution is not waiting for a worker.
     #[error("execution {execution} is {state}, so it cannot be claimed", state = state.as_str())]
     NotReady {
@@ -176,6 +182,7 @@ impl Rejection {
             Self::ExecutionNotFound(_) => "execution_not_found",
             Self::ExecutionExists(_) => "execution_exists",
             Self::IdempotencyMismatch { .. } => "idempotency_mismatch",
+            Self::TwoKeys => "two_keys",
             Self::NotReady { .. } => "execution_not_ready",
             Self::CapabilityMismatch { .. } => "capability_mismatch",
             Self::LanePaused(_) => "lane_paused",
@@ -206,6 +213,7 @@ impl Rejection {
             Self::ExecutionNotFound(_) => "check the id and the namespace; an ended execution may have been purged",
             Self::ExecutionExists(_) => "let the engine choose the id",
             Self::IdempotencyMismatch { .. } => "use another key, or the arguments of the first submit",
+            Self::TwoKeys => "keep one of them; the header Idempotency-Key can stand beside a unique_key",
             Self::NotReady { .. } => "claim other work",
             Self::CapabilityMismatch { .. } => "start a worker with these capabilities",
             Self::LanePaused(_) => "wait until the lane is open, or open it",

@@ -36,7 +36,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/h/00000", include_str!("golden/history.json")),
         ("", include_str!("golden/execution_traced.json")),
     ];
-    const OTHERS: [(&str, &str); 15] = [
+    const OTHERS: [(&str, &str); 16] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
         ("lane/default/emails", include_str!("golden/lane_master.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
@@ -52,6 +52,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("out/17/3/00000000000000000006", include_str!("golden/message_lane_changed_defaults.json")),
         ("apikey/0000000000000000000000000000002b", include_str!("golden/api_key.json")),
         ("unique/default/customer/7", include_str!("golden/unique_freed.json")),
+        ("unique/default/customer/7", include_str!("golden/unique_called.json")),
     ];
     let of_execution = OF_EXECUTION.map(|(part, text)| (format!("{ID}{part}"), text));
     of_execution.into_iter().chain(OTHERS.map(|(key, text)| (key.to_owned(), text))).collect()

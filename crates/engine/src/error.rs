@@ -29,7 +29,7 @@ pub enum Error {
     /// The engine is stopping.
     #[error("the engine is shutting down")]
     ShuttingDown,
-    /// A defect of the engine; the call had no effect.
+    /// A defect of the engine; whether the call had an effect is unknown.
     #[error("internal error: {0}")]
     Internal(String),
 }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::problem::{Fault, Refusal};
+use crate::repeat::Repeat;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
@@ -33,29 +34,32 @@ pub(crate) enum Access {
 /// Who may call which route, as the routes themselves say in their descriptions. A route that does not say may be called
 /// by nobody.
 #[derive(Debug)]
-pub(crate) struct AccessTable(Vec<(Method, String, Access)>);
+pub(crate) struct AccessTable(Vec<(Method, String, Access, Option<Repeat>)>);
 
 /// The pages that describe the API; they are not part of it.
 pub(crate) const PAGES: [&str; 3] = ["/", "/docs", "/v1/openapi.json"];
 
 impl AccessTable {
     pub(crate) fn of(api: &OpenApi) -> Self {
-        let mut table: Vec<_> = PAGES.iter().map(|page| (Method::GET, (*page).to_owned(), Access::Anybody)).collect();
+        let mut table: Vec<_> =
+            PAGES.iter().map(|page| (Method::GET, (*page).to_owned(), Access::Anybody, None)).collect();
         for (path, item) in &api.paths.paths {
             for (method, operation) in operations(item) {
-                if let Some(access) = operation.and_then(Access::of) {
-                    table.push((method, path.clone(), access));
+                if let Some((operation, access)) = operation.and_then(|all| Some((all, Access::of(all)?))) {
+                    table.push((method, path.clone(), access, call(operation).and_then(Repeat::of)));
                 }
             }
         }
         Self(table)
     }
 
-    /// Who may call a route; nothing when nobody decided.
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Option<&Access> {
+    /// Who may call a route, and what a repeat does; nothing when nobody decided.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Option<(&Access, Option<Repeat>)> {
         // Whoever may get something may also ask whether it is there.
         let method = if *method == Method::HEAD { &Method::GET } else { method };
-        self.0.iter().find(|(known, route, _)| known == method && route == path).map(|(.., access)| access)
+        let mut rows = self.0.iter();
+        let row = rows.find(|(known, route, ..)| known == method && route == path);
+        row.map(|(_, _, access, repeat)| (access, *repeat))
     }
 }
 
@@ -67,6 +71,11 @@ pub(crate) fn operations(item: &PathItem) -> [(Method, Option<&Operation>); 4] {
         (Method::PATCH, item.patch.as_ref()),
         (Method::DELETE, item.delete.as_ref()),
     ]
+}
+
+/// The client call that a route serves, as its description says.
+pub(crate) fn call(operation: &Operation) -> Option<&str> {
+    operation.extensions.as_ref()?.get("x-call")?.as_str()
 }
 
 impl Access {
@@ -133,7 +142,12 @@ pub(crate) async fn check(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let Some(access) = app.access.find(request.method(), path.as_str()) else { return Err(Refusal::no_method()) };
+    let found = app.access.find(request.method(), path.as_str());
+    let Some((access, repeat)) = found else { return Err(Refusal::no_method()) };
+    if repeat == Some(Repeat::Unknown) && request.headers().contains_key(IDEMPOTENCY_KEY) {
+        let detail = "this call cannot be named by an idempotency key";
+        return Err(Refusal::new(Fault::NotRepeatable, detail).about("Idempotency-Key"));
+    }
     if *access != Access::Anybody {
         let key = key(&app, request.headers()).await?;
         if key.as_ref().is_some_and(|key| !access.allows(key)) {

@@ -16,6 +16,7 @@ mod listener;
 mod metrics;
 mod options;
 mod problem;
+mod repeat;
 mod routes;
 #[cfg(feature = "otel")]
 mod spans;

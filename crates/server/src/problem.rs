@@ -29,6 +29,8 @@ pub(crate) enum Fault {
     Body,
     /// A query parameter or a header is invalid.
     Query,
+    /// The call has an idempotency key, and a repeat of it could not be known.
+    NotRepeatable,
     /// The content type of the body is not JSON.
     MediaType,
     /// The body is larger than the limit.
@@ -51,6 +53,7 @@ impl Fault {
             Self::NoMethod => "method_not_allowed",
             Self::Body => "invalid_body",
             Self::Query => "invalid_query",
+            Self::NotRepeatable => "not_repeatable",
             Self::MediaType => "unsupported_media_type",
             Self::TooLarge => "body_too_large",
             Self::TooSlow => "body_too_slow",
@@ -64,7 +67,7 @@ impl Fault {
             Self::Forbidden | Self::Host => StatusCode::FORBIDDEN,
             Self::NoNamespace | Self::NoRoute => StatusCode::NOT_FOUND,
             Self::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Body | Self::Query => StatusCode::BAD_REQUEST,
+            Self::Body | Self::Query | Self::NotRepeatable => StatusCode::BAD_REQUEST,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -82,6 +85,7 @@ impl Fault {
             Self::NoRoute | Self::NoMethod => "see /docs for all routes",
             Self::Body => "correct the body; /v1/openapi.json has its schema",
             Self::Query => "correct the parameter; /v1/openapi.json describes it",
+            Self::NotRepeatable => "leave the header out; a repeat of this call acts again",
             Self::MediaType => "send JSON with `Content-Type: application/json`",
             Self::TooLarge => "send less at once",
             Self::TooSlow => "send it faster, or send less at once",

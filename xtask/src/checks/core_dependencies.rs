@@ -6,14 +6,21 @@ use crate::tree::Tree;
 
 const MANIFEST: &str = "crates/core/Cargo.toml";
 
-/// Data structures, encodings and derive macros. None of them draws a number or opens a file, and of what reads a clock, in
+/// Data structures, encodings, hashes and derive macros. None of them draws a number or opens a file, and of what reads a clock, in
 /// `jiff`, clippy forbids the use.
 const ALLOWED: &[&str] = &[
     "base64",
+    "block-buffer",
     "bytes",
+    "cfg-if",
+    "const-oid",
+    "cpufeatures",
+    "crypto-common",
     "darling",
     "darling_core",
     "darling_macro",
+    "digest",
+    "hybrid-array",
     "ident_case",
     "itoa",
     "jiff",
@@ -29,10 +36,12 @@ const ALLOWED: &[&str] = &[
     "serde_json",
     "serde_with",
     "serde_with_macros",
+    "sha2",
     "strsim",
     "syn",
     "thiserror",
     "thiserror-impl",
+    "typenum",
     "unicode-ident",
     "uuid",
     "zmij",

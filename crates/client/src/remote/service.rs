@@ -76,7 +76,7 @@ impl Remote {
             Ask::Ending { id, wait } => self.ending(of, id, wait).await?.into(),
             Ask::Input(id) => self.input(of, id).await?.into(),
             Ask::Operate { command, id, act } => self.operate(of, command, id, act).await?.into(),
-            Ask::OperateMany { ids, act } => self.operate_many(of, ids, &act).await.into(),
+            Ask::OperateMany { command, ids, act } => self.operate_many(of, command, ids, &act).await.into(),
             Ask::IssueKey(request) => {
                 // A repeat would issue a second key.
                 self.exchange.ask::<IssuedKey>(Request::post(of, "/v1/keys", &request)?.once()).await?.into()
@@ -232,11 +232,14 @@ impl Remote {
         Ok(acted.outcome)
     }
 
-    async fn operate_many(&self, of: &Namespace, ids: Vec<ExecutionId>, act: &Act) -> Vec<Result<ActOutcome>> {
-        let each = ids.into_iter().map(|id| {
-            let command = CommandId(self.exchange.chance.id());
-            self.operate(of, command, id, act.clone())
-        });
+    async fn operate_many(
+        &self,
+        of: &Namespace,
+        command: CommandId,
+        ids: Vec<ExecutionId>,
+        act: &Act,
+    ) -> Vec<Result<ActOutcome>> {
+        let each = ids.into_iter().map(|id| self.operate(of, command.about(id), id, act.clone()));
         stream::iter(each).buffered(OPERATED).collect().await
     }
 

@@ -105,7 +105,7 @@ fn of_payload(error: &PayloadError) -> (u16, &'static str) {
 fn of_rejection(rejection: &Rejection) -> (u16, &'static str) {
     match rejection {
         Rejection::Payload { error, .. } => of_payload(error),
-        Rejection::InvalidArgument { .. } | Rejection::TimeInPast { .. } => (400, "Bad Request"),
+        Rejection::InvalidArgument { .. } | Rejection::TimeInPast { .. } | Rejection::TwoKeys => (400, "Bad Request"),
         Rejection::ExecutionNotFound(_) | Rejection::KeyNotFound(_) => (404, "Not Found"),
         Rejection::Purged(_) => (410, "Gone"),
         Rejection::RecordUnreadable { .. } => (503, "Service Unavailable"),

@@ -1,7 +1,7 @@
 //! Idempotency keys, for as long as they are remembered.
 
 use super::{Format, Stored};
-use crate::{ExecutionId, Millis, limits};
+use crate::{Asked, ExecutionId, Millis, limits};
 use serde::{Deserialize, Serialize};
 
 /// Which execution an idempotency key stands for, until it is forgotten.
@@ -12,8 +12,8 @@ pub struct IdempotencyRecord {
     pub format: Format,
     /// The execution.
     pub execution: ExecutionId,
-    /// Tells whether a later submit asks for the same.
-    pub fingerprint: u64,
+    /// What was asked for; a later submit must ask for the same.
+    pub asked: Asked,
     /// When the key is forgotten.
     pub expires_at: Millis,
 }

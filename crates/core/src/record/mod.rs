@@ -132,7 +132,7 @@ pub use state::{
     Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
 };
-pub use unique::UniqueRecord;
+pub use unique::{NamedCall, UniqueRecord};
 
 pub(crate) use stored::Stored;
 

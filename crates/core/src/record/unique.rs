@@ -2,8 +2,9 @@
 
 use super::{Format, Record, Stored};
 use crate::audit::{Beside, Finding, Fix, Verdict};
-use crate::{ExecutionId, Key, Millis, limits};
+use crate::{Asked, CommandId, ExecutionId, Key, Millis, limits};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Which unfinished execution a unique key stands for. A key that is free again keeps its record for
 /// [`REPEAT_WINDOW`](crate::limits::REPEAT_WINDOW): absence has no version, so a batch in flight that expects the key to
@@ -18,19 +19,63 @@ pub struct UniqueRecord {
     execution: ExecutionId,
     /// When the key was freed; unset while it is held.
     freed_at: Option<Millis>,
+    /// The newest calls that named themselves and made an execution under the key, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    calls: VecDeque<NamedCall>,
+}
+
+/// A call that named itself and made an execution under a unique key. A repeat of it gets the same answer, also when the
+/// key stands for another execution by then.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedCall {
+    /// The call.
+    pub call: CommandId,
+    /// What it asked for.
+    pub asked: Asked,
+    /// What it made.
+    pub execution: ExecutionId,
+    /// When that ended.
+    ended_at: Option<Millis>,
 }
 
 impl UniqueRecord {
     /// A key that an unfinished execution holds.
     #[must_use]
     pub fn held(execution: ExecutionId) -> Self {
-        Self { format: Format, execution, freed_at: None }
+        Self { format: Format, execution, freed_at: None, calls: VecDeque::new() }
     }
 
     /// A key that is free again.
     #[must_use]
     pub fn freed(execution: ExecutionId, at: Millis) -> Self {
-        Self { format: Format, execution, freed_at: Some(at) }
+        Self { freed_at: Some(at), ..Self::held(execution) }
+    }
+
+    /// The key, held by an execution that this call made, or by one that is run again.
+    pub(crate) fn hold(&mut self, execution: ExecutionId, call: Option<(CommandId, Asked)>, now: Millis) {
+        (self.execution, self.freed_at) = (execution, None);
+        self.calls.iter_mut().filter(|known| known.execution == execution).for_each(|known| known.ended_at = None);
+        self.calls.retain(|known| known.ended_at.is_none_or(|at| now < at + limits::REPEAT_WINDOW));
+        if let Some((call, asked)) = call {
+            self.calls.push_back(NamedCall { call, asked, execution, ended_at: None });
+        }
+        while self.calls.len() > limits::NAMED_CALLS_MAX {
+            self.calls.pop_front();
+        }
+    }
+
+    /// The key, free again.
+    pub(crate) fn free(&mut self, at: Millis) {
+        self.freed_at = Some(at);
+        let execution = self.execution;
+        self.calls.iter_mut().filter(|known| known.execution == execution).for_each(|known| known.ended_at = Some(at));
+    }
+
+    /// What a call made that named itself.
+    #[must_use]
+    pub fn call(&self, call: CommandId) -> Option<&NamedCall> {
+        self.calls.iter().find(|known| known.call == call)
     }
 
     /// The execution that holds the key; `None` when it is free.

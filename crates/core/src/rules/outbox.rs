@@ -1,6 +1,6 @@
 //! Sending messages to other partitions, each in the commit of its cause.
 
-use crate::ids::{fingerprint, mix};
+use crate::digest::digest;
 use crate::record::{Format, Message, MessageBody, Outbox, Record};
 use crate::view::unreadable;
 use crate::{Key, MessageId, Millis, PartitionId, Stop, View};
@@ -25,10 +25,7 @@ pub(crate) fn send(
 }
 
 fn derive(cause: MessageId, from: PartitionId, to: PartitionId) -> MessageId {
-    let salt = fingerprint(&[&from.0.to_le_bytes(), &to.0.to_le_bytes()]);
-    let high = mix((cause.0 >> 64) as u64 ^ salt);
-    let low = mix(cause.0 as u64 ^ salt.rotate_left(32));
-    MessageId((u128::from(high) << 64) | u128::from(low))
+    MessageId(digest([&cause.0.to_le_bytes()[..], &from.0.to_le_bytes(), &to.0.to_le_bytes()]))
 }
 
 /// The sequence of messages from here to another partition.

@@ -1,12 +1,11 @@
 //! Accepting new work: check it, find out whether it is a repeat, place it in its queue.
 
-use crate::ids::fingerprint;
 use crate::record::{ClassSeen, Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
-    Addressed, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy, Rejection,
-    Stop, Urgency, Verb, View, Weight, What, limits,
+    Addressed, Asked, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy,
+    Rejection, Stop, Urgency, Verb, View, Weight, What,
 };
 use std::sync::Arc;
 
@@ -46,8 +45,12 @@ impl Verb for Submit {
             Key::LaneCopy(new.namespace.clone(), new.lane.clone(), partition),
             Key::class(&new.namespace, &new.lane, &new.requires, partition),
         ];
-        keys.extend(new.idempotency_key.iter().map(|key| Key::Idempotency(new.namespace.clone(), key.clone())));
-        keys.extend(new.unique_key.iter().map(|key| Key::Unique(new.namespace.clone(), key.clone())));
+        // With both it is refused, and what one of them names lives elsewhere.
+        match (&new.idempotency_key, &new.unique_key) {
+            (Some(key), None) => keys.push(Key::Idempotency(new.namespace.clone(), key.clone())),
+            (None, Some(key)) => keys.push(Key::Unique(new.namespace.clone(), key.clone())),
+            _ => {}
+        }
         keys
     }
 
@@ -62,7 +65,8 @@ impl Verb for Submit {
     fn run(&self, view: &mut View, now: Millis) -> Result<Submitted, Stop> {
         let (id, new) = (self.id, &*self.new);
         if let Some(existing) = view.execution(id)? {
-            return if existing.created_by == self.command {
+            let same_call = existing.namespace == new.namespace && existing.created_by == self.command;
+            return if same_call {
                 Ok(Submitted { id, created: true })
             } else {
                 Err(Rejection::ExecutionExists(id).into())
@@ -74,10 +78,8 @@ impl Verb for Submit {
         if let Some(first) = first_of_key(view, new, now)? {
             return Ok(Submitted { id: first, created: false });
         }
-        if let Some(key) = &new.unique_key
-            && let Some(unfinished) = unique::holder(view, &new.namespace, key)?
-        {
-            return Ok(Submitted { id: unfinished, created: false });
+        if let Some(known) = unique::find(view, new)? {
+            return Ok(known);
         }
         let lane = lane::copy(view, &new.namespace, &new.lane)?;
         if lane.state == LaneState::Draining {
@@ -98,7 +100,7 @@ fn create(view: &mut View, submit: &Submit, (input, policy): (Payload, Policy), 
     let deadline = times::deadline(view, new.deadline()?, now)?;
     let mut execution = Execution { policy, deadline, ..Execution::new(submit, input, now) };
     let delayed_until = ready::at(&mut execution, ready_at, WhyDelayed::Submitted, Next::Initial, now);
-    unique::hold(view, &execution)?;
+    unique::hold(view, &execution, Some(new), now)?;
     view.put_execution(Arc::new(execution), What::Submitted { kind: new.kind.clone(), delayed_until })
 }
 
@@ -114,10 +116,9 @@ fn first_of_key(view: &mut View, new: &NewExecution, now: Millis) -> Result<Opti
         }
         Some(Record::Idempotency(known)) => {
             view.not_after(known.expires_at);
-            if known.fingerprint == arguments(new) {
-                Ok(Some(known.execution))
-            } else {
-                Err(Rejection::IdempotencyMismatch { existing: known.execution }.into())
+            match known.asked.difference(&Asked::of(new)) {
+                None => Ok(Some(known.execution)),
+                Some(field) => Err(Rejection::IdempotencyMismatch { existing: known.execution, field }.into()),
             }
         }
         Some(_) => Err(unreadable(&key)),
@@ -132,36 +133,9 @@ fn remember_key(
     now: Millis,
 ) -> Result<(), Stop> {
     let Some(key) = &new.idempotency_key else { return Ok(()) };
-    let record = IdempotencyRecord {
-        format: Format,
-        execution: id,
-        fingerprint: arguments(new),
-        expires_at: now + policy.dedup_window(),
-    };
+    let expires_at = now + policy.dedup_window();
+    let record = IdempotencyRecord { format: Format, execution: id, asked: Asked::of(new), expires_at };
     view.put(Key::Idempotency(new.namespace.clone(), key.clone()), Record::Idempotency(record))
-}
-
-/// Tells two submissions apart by what they ask for. The time is left out: a caller that says "in an hour" and repeats
-/// itself a second later means the same. So is the trace: a repeat may come from another one.
-fn arguments(new: &NewExecution) -> u64 {
-    let tags: Vec<u8> = new
-        .tags
-        .iter()
-        .flat_map(|(key, value)| [key.as_str(), "=", value.as_str(), "\n"])
-        .flat_map(str::bytes)
-        .collect();
-    let policy = serde_json::to_vec(&new.policy).unwrap_or_default();
-    let (content_type, input) = new.input_parts();
-    fingerprint(&[
-        new.lane.as_str().as_bytes(),
-        new.kind.as_str().as_bytes(),
-        content_type.as_bytes(),
-        input,
-        &new.priority.to_le_bytes(),
-        new.requires.name().as_str().as_bytes(),
-        &policy,
-        &tags,
-    ])
 }
 
 /// Makes the class known the first time it is used in this partition, so that workers look into its queue.
@@ -186,21 +160,7 @@ fn check(view: &View, id: ExecutionId, new: &NewExecution) -> Result<(), Rejecti
         let why = format!("{} does not belong to partition {}", id, view.partition());
         return Err(Rejection::invalid("id", why));
     }
-    if new.idempotency_key.is_some() && new.unique_key.is_some() {
-        // Each decides in which partition the execution lives, and they would decide differently.
-        return Err(Rejection::invalid("unique_key", "cannot be combined with an idempotency key"));
-    }
-    new.when()?;
-    new.deadline()?;
-    if new.uuid.is_some_and(|uuid| uuid.get_version_num() != 7) {
-        return Err(Rejection::invalid("uuid", "must be of version 7"));
-    }
-    limits::check_priority(new.priority)?;
-    if new.tags.len() > limits::TAGS_MAX {
-        let why = format!("must be at most {}, are {}", limits::TAGS_MAX, new.tags.len());
-        return Err(Rejection::invalid("tags", why));
-    }
-    new.policy.check()
+    new.check()
 }
 
 #[cfg(test)]

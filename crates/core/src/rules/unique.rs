@@ -2,32 +2,55 @@
 
 use crate::record::{Execution, Record, UniqueRecord};
 use crate::view::unreadable;
-use crate::{ExecutionId, Key, Namespace, Stop, UniqueKey, View};
+use crate::{Asked, ExecutionId, Key, Millis, Namespace, NewExecution, Rejection, Stop, Submitted, UniqueKey, View};
+
+/// The answer to a submit whose unique key is held, or that is a repeat of a call that named itself.
+pub(crate) fn find(view: &mut View, new: &NewExecution) -> Result<Option<Submitted>, Stop> {
+    let Some(key) = &new.unique_key else { return Ok(None) };
+    let Some(record) = get(view, &Key::Unique(new.namespace.clone(), key.clone()))? else { return Ok(None) };
+    if let Some(known) = new.call.and_then(|call| record.call(call)) {
+        return match known.asked.difference(&Asked::of(new)) {
+            None => Ok(Some(Submitted { id: known.execution, created: true })),
+            Some(field) => Err(Rejection::IdempotencyMismatch { existing: known.execution, field }.into()),
+        };
+    }
+    Ok(record.holder().map(|id| Submitted { id, created: false }))
+}
 
 /// The unfinished execution that a unique key stands for.
 pub(crate) fn holder(view: &mut View, namespace: &Namespace, key: &UniqueKey) -> Result<Option<ExecutionId>, Stop> {
-    let key = Key::Unique(namespace.clone(), key.clone());
-    match view.get(&key)?.as_deref() {
-        None => Ok(None),
-        Some(Record::Unique(record)) => Ok(record.holder()),
-        Some(_) => Err(unreadable(&key)),
-    }
+    Ok(get(view, &Key::Unique(namespace.clone(), key.clone()))?.and_then(|record| record.holder()))
 }
 
-/// Makes a unique key stand for an execution until it ends.
-pub(crate) fn hold(view: &mut View, execution: &Execution) -> Result<(), Stop> {
-    let Some(key) = &execution.unique_key else { return Ok(()) };
-    let record = Record::Unique(UniqueRecord::held(execution.id));
-    view.put(Key::Unique(execution.namespace.clone(), key.clone()), record)
+/// Makes a unique key stand for an execution until it ends; a new one comes with its submission.
+pub(crate) fn hold(
+    view: &mut View,
+    execution: &Execution,
+    new: Option<&NewExecution>,
+    now: Millis,
+) -> Result<(), Stop> {
+    let Some(key) = execution.unique() else { return Ok(()) };
+    let mut record = get(view, &key)?.unwrap_or_else(|| UniqueRecord::held(execution.id));
+    record.hold(execution.id, new.and_then(|new| Some((new.call?, Asked::of(new)))), now);
+    view.put(key, Record::Unique(record))
 }
 
 /// Frees the unique key of an execution that has ended.
 pub(crate) fn free(view: &mut View, execution: &Execution) -> Result<(), Stop> {
-    if let Some(key) = &execution.unique_key
-        && holder(view, &execution.namespace, key)? == Some(execution.id)
-    {
-        let record = UniqueRecord::freed(execution.id, execution.changed_at);
-        view.put(Key::Unique(execution.namespace.clone(), key.clone()), Record::Unique(record))?;
+    let Some(key) = execution.unique() else { return Ok(()) };
+    match get(view, &key)? {
+        Some(mut record) if record.holder() == Some(execution.id) => {
+            record.free(execution.changed_at);
+            view.put(key, Record::Unique(record))
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+fn get(view: &mut View, key: &Key) -> Result<Option<UniqueRecord>, Stop> {
+    match view.get(key)?.as_deref() {
+        None => Ok(None),
+        Some(Record::Unique(record)) => Ok(Some(record.clone())),
+        Some(_) => Err(unreadable(key)),
+    }
 }

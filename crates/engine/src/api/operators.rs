@@ -1,7 +1,7 @@
 //! Operator calls on executions: any act, on one or on many.
 
 use crate::{Engine, Error};
-use onward_core::{Act, ActOutcome, Actor, ExecutionId, Namespace, Operate};
+use onward_core::{Act, ActOutcome, Actor, CommandId, ExecutionId, Namespace, Operate};
 
 impl Engine {
     /// Applies an act to an execution of a namespace.
@@ -21,13 +21,14 @@ impl Engine {
     /// Applies an act to many executions, each independently; the results come in the same order.
     pub async fn operate_many(
         &self,
+        command: CommandId,
         namespace: &Namespace,
         executions: &[ExecutionId],
         by: Option<&Actor>,
         act: &Act,
     ) -> Vec<Result<ActOutcome, Error>> {
         let of_one = |execution: &ExecutionId| {
-            let (command, namespace) = (self.command_id(), namespace.clone());
+            let (command, namespace) = (command.about(*execution), namespace.clone());
             Operate { command, namespace, execution: *execution, by: by.cloned(), act: act.clone() }
         };
         self.run_many(executions.iter().map(of_one)).await

@@ -1,7 +1,7 @@
 //! The ids under which an execution is submitted, and with them its partition.
 
 use crate::clock::Chance;
-use onward_core::{CommandId, ExecutionId, IdempotencyKey, Millis, NewExecution, PartitionId, UniqueKey};
+use onward_core::{Asked, CommandId, ExecutionId, IdempotencyKey, Millis, NewExecution, PartitionId, UniqueKey};
 use uuid::Uuid;
 
 /// Draws the ids of a call and of its execution. A key or a chosen id decides the partition, so
@@ -24,12 +24,8 @@ pub(crate) fn ids(
     };
     let command = match new.uuid {
         // The work is part of the command id: the same chosen id for other work is a mistake and not a retry.
-        Some(chosen) => {
-            let (content_type, input) = new.input_parts();
-            let (lane, kind) = (new.lane.as_str().as_bytes(), new.kind.as_str().as_bytes());
-            CommandId::of(&[namespace, chosen.as_bytes(), lane, kind, content_type.as_bytes(), input])
-        }
-        None => CommandId(chance.id()),
+        Some(chosen) => Asked::of(new).command([namespace, chosen.as_bytes()]),
+        None => new.call.unwrap_or_else(|| CommandId(chance.id())),
     };
     (command, ExecutionId::new(uuid, partition))
 }

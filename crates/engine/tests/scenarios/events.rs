@@ -22,7 +22,7 @@ async fn churn(engine: Engine, executions: usize) {
         let answers = engine.submit_many(vec![work("w"); 1_000]).await.expect("accepted");
         let ids: Vec<ExecutionId> = answers.into_iter().map(|answer| answer.expect("submitted").id).collect();
         let act = Act::from(act::Cancel::default());
-        for answer in engine.operate_many(&Namespace::default(), &ids, None, &act).await {
+        for answer in engine.operate_many(engine.command_id(), &Namespace::default(), &ids, None, &act).await {
             answer.expect("cancelled");
         }
     }
@@ -89,7 +89,7 @@ pub(crate) async fn old_events_and_ended_work_go(world: World) {
         ids.push(submit(&engine, NewExecution { policy: policy.clone(), ..work("short") }).await);
     }
     let act = Act::from(act::Cancel::default());
-    for answer in engine.operate_many(&Namespace::default(), &ids, None, &act).await {
+    for answer in engine.operate_many(engine.command_id(), &Namespace::default(), &ids, None, &act).await {
         answer.expect("cancelled");
     }
     // Within twice its retention everything is gone: records, entries, history and events.

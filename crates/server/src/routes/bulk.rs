@@ -3,8 +3,11 @@
 use crate::access::Caller;
 use crate::answer::{Answer, ok};
 use crate::body::One;
+use axum::http::HeaderMap;
+use onward::Error;
+use onward::call::Ask;
 use onward::wire::{BulkAnswer, BulkRefusal, BulkRequest, Problem};
-use onward_core::ExecutionId;
+use onward_core::{ActOutcome, ExecutionId};
 
 /// Default number of executions per call.
 const PAGE: usize = 100;
@@ -17,13 +20,19 @@ const PAGE: usize = 100;
     extensions(("x-roles" = json!(["operate"])), ("x-call" = json!("operate_many"))), request_body = BulkRequest, responses(
     (status = 200, description = "Results of one page", body = BulkAnswer),
 ))]
-pub(super) async fn bulk(caller: Caller, One(request, _room): One<BulkRequest>) -> Answer<BulkAnswer> {
+pub(super) async fn bulk(
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<BulkRequest>,
+) -> Answer<BulkAnswer> {
     let filter = request.filter.clone().into_filter()?;
     let found = caller.client.find(&filter, request.cursor.as_deref(), request.limit.unwrap_or(PAGE)).await?;
     let matched: Vec<ExecutionId> = found.executions.iter().map(|execution| execution.id).collect();
     let mut answer = BulkAnswer { dry_run: request.dry_run, matched, done: 0, refused: Vec::new(), next: found.next };
     if !request.dry_run {
-        let done = caller.client.operate_many(answer.matched.clone(), request.act).await?;
+        let (command, ids) = (caller.command(&headers, "bulk"), answer.matched.clone());
+        let done: Vec<Result<ActOutcome, Error>> =
+            caller.client.ask(Ask::OperateMany { command, ids, act: request.act }).await?;
         for (id, done) in answer.matched.iter().zip(done) {
             match done {
                 Ok(_) => answer.done += 1,

@@ -1,6 +1,7 @@
 //! The OpenAPI description: that of each handler, and what all of them have in common.
 
-use crate::access::Access;
+use crate::access::{Access, call};
+use crate::repeat::Repeat;
 use onward_core::record::Role;
 use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -89,6 +90,20 @@ fn complete(operation: &mut Operation) {
         .schema(Some(Ref::from_schema_name("Namespace")))
         .build();
     operation.parameters.get_or_insert_with(Vec::new).push(RefOr::T(namespace));
+    let repeat = call(operation).and_then(Repeat::of);
+    if let (Some(repeat), Some(extensions)) = (repeat, &mut operation.extensions) {
+        extensions.insert("x-repeat".to_owned(), json!(repeat.as_str()));
+    }
+    if repeat == Some(Repeat::Known) {
+        let about = "Names the call: a repeat with the same key returns the first response.";
+        let key = ParameterBuilder::new()
+            .name("Idempotency-Key")
+            .parameter_in(ParameterIn::Header)
+            .description(Some(about))
+            .schema(Some(Ref::from_schema_name("IdempotencyKey")))
+            .build();
+        operation.parameters.get_or_insert_with(Vec::new).push(RefOr::T(key));
+    }
     for (status, about) in REFUSALS {
         let problem = Content::new(Some(Ref::from_schema_name("Problem")));
         let response = ResponseBuilder::new().description(about).content("application/problem+json", problem).build();
@@ -117,7 +132,7 @@ mod tests {
                     Some(Access::Anybody) => "anybody".to_owned(),
                     None => panic!("{method} {path} does not say who may call it"),
                 };
-                let call = operation.extensions.as_ref().and_then(|all| all.get("x-call")?.as_str());
+                let call = call(operation);
                 let about = operation.summary.clone().unwrap_or_default();
                 println!("{method:6} {path:36} {:14} {roles:28} {about}", call.unwrap_or("-"));
                 assert!(!about.is_empty(), "{method} {path} is not described");
@@ -131,6 +146,21 @@ mod tests {
             }
         }
         assert_eq!(calls, Ask::NAMES.iter().map(|name| (*name).to_owned()).collect());
+    }
+
+    /// Every call says what a repeat of it does, and the manual says the same for each route that changes something.
+    #[test]
+    fn what_a_repeat_does_is_decided_and_written_down() {
+        let manual = include_str!("../../../../docs/http.md");
+        for (path, item) in &super::super::raw().paths.paths {
+            for (method, operation) in operations(item) {
+                let Some(call) = operation.and_then(call) else { continue };
+                let repeat = Repeat::of(call).unwrap_or_else(|| panic!("{call}: nobody decided what a repeat does"));
+                let row = format!("| `{method} {path}` | {} |", repeat.as_str());
+                assert!(method == "GET" || manual.contains(&row), "the manual lacks {row}");
+                assert!(method != "GET" || repeat == Repeat::Harmless, "{path} reads");
+            }
+        }
     }
 
     /// Every referenced schema exists.

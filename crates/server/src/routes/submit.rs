@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, StatusCode};
 use onward::Error;
 use onward::call::{Ask, Ending};
 use onward::wire::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
-use onward_core::{NewExecution, Rejection, Span, Submitted};
+use onward_core::{CommandId, IdempotencyKey, Millis, NewExecution, Rejection, Span, Submitted, digest, limits};
+use onward_engine::chosen_id;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -64,17 +65,41 @@ pub(super) async fn submit(
     Ok(Said(status, answer))
 }
 
-/// Sets the idempotency key from the header.
-fn keyed(new: &mut NewExecution, headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(()) };
+/// The header that names the call, if the request has it.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Refusal> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
     let key = value.to_str().unwrap_or("\u{0}").parse().map_err(|error| Refusal::from(Error::Name(error)));
-    let key = key.map_err(|refusal| refusal.about("Idempotency-Key"))?;
+    Ok(Some(key.map_err(|refusal| refusal.about("Idempotency-Key"))?))
+}
+
+/// Names the call by the header. A unique key decides where the execution lives, so that the header cannot be a key
+/// beside it; the key's record remembers the call instead.
+fn keyed(new: &mut NewExecution, headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(key) = idempotency_key(headers)? else { return Ok(()) };
+    if new.unique_key.is_some() {
+        new.call = Some(CommandId::of(&[new.namespace.as_str().as_bytes(), b"submit", key.as_str().as_bytes()]));
+        return Ok(());
+    }
     if new.idempotency_key.as_ref().is_some_and(|other| *other != key) {
         let why = "the header and the body have different idempotency keys".to_owned();
         return Err(Rejection::InvalidArgument { field: "idempotency_key", why }.into());
     }
     new.idempotency_key = Some(key);
     Ok(())
+}
+
+/// Names one item of a call that has a name, so that the item is found by a repeat of the call. An item with a key or an
+/// id of its own keeps it.
+fn name_item(new: &mut NewExecution, key: &IdempotencyKey, at: usize) {
+    let (namespace, key) = (new.namespace.as_str().as_bytes(), key.as_str().as_bytes());
+    let (call, item) = (digest([namespace, key]), digest([namespace, key, &at.to_le_bytes()]));
+    if new.unique_key.is_some() {
+        new.call = Some(CommandId(item));
+    } else if new.idempotency_key.is_none() && new.uuid.is_none() {
+        // Items that share a commit share the part of the id that decides where they go.
+        let time = Millis((call >> 80) as u64);
+        new.uuid = Some(chosen_id(time, item, at / limits::BATCH_COMMANDS_MAX));
+    }
 }
 
 async fn wait(app: &App, caller: &Caller, answer: SubmitAnswer, span: Span) -> Result<SubmitAnswer, Refusal> {
@@ -101,9 +126,19 @@ async fn wait(app: &App, caller: &Caller, answer: SubmitAnswer, span: Span) -> R
     extensions(("x-roles" = json!(["submit"])), ("x-call" = json!("submit_many"))), request_body = SubmitBatch, responses(
     (status = 200, description = "Results, in the order of the request", body = SubmitBatchAnswer),
 ))]
-pub(super) async fn submit_batch(caller: Caller, Many(batch, _room): Many<SubmitBatch>) -> Answer<SubmitBatchAnswer> {
+pub(super) async fn submit_batch(
+    caller: Caller,
+    headers: HeaderMap,
+    Many(batch, _room): Many<SubmitBatch>,
+) -> Answer<SubmitBatchAnswer> {
     let mut many = batch.executions;
-    many.iter_mut().for_each(|new| new.namespace = caller.client.namespace().clone());
+    let key = idempotency_key(&headers)?;
+    for (at, new) in many.iter_mut().enumerate() {
+        new.namespace = caller.client.namespace().clone();
+        if let Some(key) = &key {
+            name_item(new, key, at);
+        }
+    }
     let answers: Vec<Result<Submitted, Error>> = caller.client.ask(Ask::SubmitMany(many)).await?;
     let results = answers.into_iter().map(|answer| ItemAnswer::of(answer, SubmitAnswer::from));
     Ok(ok(SubmitBatchAnswer { results: results.collect() }))

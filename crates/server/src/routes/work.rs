@@ -5,7 +5,7 @@ use crate::answer::{Answer, ok};
 use crate::app::App;
 use crate::body::{Many, One};
 use crate::metrics::Counted;
-use crate::problem::Refusal;
+use crate::problem::{Fault, Refusal};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use onward::call::{Ask, Reports};
@@ -150,15 +150,25 @@ fn unanswered<T>() -> ClientResult<T> {
     Err(onward_engine::Error::Internal("the engine returned no result for a call".into()).into())
 }
 
-/// Sends reports to the engine; returns the results in the order of the reports.
-async fn report(caller: &Caller, items: Vec<ReportItem>) -> ClientResult<Vec<ClientResult<Reported>>> {
+/// Sends reports to the engine; returns the results in the order of the reports. A call that is named by its header names
+/// each of them.
+async fn report(
+    caller: &Caller,
+    headers: &HeaderMap,
+    items: Vec<ReportItem>,
+) -> ClientResult<Vec<ClientResult<Reported>>> {
     let namespace = caller.client.namespace();
+    let named = |at: usize| {
+        let key = headers.get(IDEMPOTENCY_KEY)?;
+        Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes(), &at.to_le_bytes()]))
+    };
     let mut good: Vec<Report> = Vec::with_capacity(items.len());
     let places: Vec<ClientResult<Fence>> = items
         .into_iter()
-        .map(|item| {
+        .enumerate()
+        .map(|(at, item)| {
             let fence = own(namespace, item.lease)?;
-            good.push(item.into_report(CommandId(caller.client.chance().id()))?);
+            good.push(item.into_report(named(at).unwrap_or_else(|| CommandId(caller.client.chance().id())))?);
             Ok(fence)
         })
         .collect();
@@ -167,13 +177,8 @@ async fn report(caller: &Caller, items: Vec<ReportItem>) -> ClientResult<Vec<Cli
 }
 
 /// Sends one report, which can be retried if the request has an idempotency key.
-async fn report_one(caller: &Caller, headers: &HeaderMap, mut item: ReportItem) -> Answer<Reported> {
-    let namespace = caller.client.namespace();
-    item.command = item.command.or_else(|| {
-        let key = headers.get(IDEMPOTENCY_KEY)?;
-        Some(CommandId::of(&[namespace.as_str().as_bytes(), key.as_bytes()]))
-    });
-    let mut answers = report(caller, vec![item]).await?;
+async fn report_one(caller: &Caller, headers: &HeaderMap, item: ReportItem) -> Answer<Reported> {
+    let mut answers = report(caller, headers, vec![item]).await?;
     let reported = answers.pop().unwrap_or_else(unanswered)?;
     Ok(ok(reported))
 }
@@ -250,6 +255,7 @@ pub(super) async fn progress_batch(caller: Caller, Many(batch, _room): Many<Prog
 pub(super) async fn reports(
     State(app): State<Arc<App>>,
     caller: Caller,
+    headers: HeaderMap,
     Many(batch, room): Many<ReportBatch>,
 ) -> Answer<ReportBatchAnswer> {
     if let Some(claim) = &batch.claim
@@ -259,6 +265,10 @@ pub(super) async fn reports(
         let why = "a claim with reports cannot wait; leave wait out, or claim in a call of its own".to_owned();
         return Err(Rejection::InvalidArgument { field: "claim.wait", why }.into());
     }
+    if batch.claim.is_some() && headers.contains_key(IDEMPOTENCY_KEY) {
+        let detail = "a claim cannot be repeated; claim in a call of its own";
+        return Err(Refusal::new(Fault::NotRepeatable, detail).about("Idempotency-Key"));
+    }
     drop(room);
     let claiming = async {
         match &batch.claim {
@@ -266,7 +276,7 @@ pub(super) async fn reports(
             None => None,
         }
     };
-    let (answers, claimed) = futures_util::future::join(report(&caller, batch.reports), claiming).await;
+    let (answers, claimed) = futures_util::future::join(report(&caller, &headers, batch.reports), claiming).await;
     let results = answers?.into_iter().map(|answer| ItemAnswer::of(answer, |reported| reported)).collect();
     // Reports that were carried out are answered, whatever became of the claim.
     let (executions, claim_problem) = match claimed {

@@ -108,6 +108,96 @@ async fn repeats_get_the_first_answer() {
     site.drained().await;
 }
 
+async fn named(site: &Site, path: &str, key: &str, body: Value) -> (u16, Value) {
+    let answer = site.request(Method::POST, path).header("Idempotency-Key", key).json(&body).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_named_batch_is_one_call() {
+    let site = Site::open().await;
+    let batch = json!({"executions": [
+        {"kind": "a"}, {"kind": "a"}, {"kind": "b", "unique_key": "one"}, {"kind": "c", "idempotency_key": "own"},
+    ]});
+    let (status, first) = named(&site, "/v1/executions/batch", "night", batch.clone()).await;
+    assert_eq!(status, 200, "{first}");
+    let ids = |answer: &Value| -> Vec<Value> {
+        answer["results"].as_array().unwrap().iter().map(|one| one["ok"]["id"].clone()).collect()
+    };
+    assert_ne!(ids(&first)[0], ids(&first)[1], "two items are two executions");
+    let (_, again) = named(&site, "/v1/executions/batch", "night", batch.clone()).await;
+    assert_eq!(ids(&first), ids(&again));
+    let (_, other) = named(&site, "/v1/executions/batch", "noon", batch).await;
+    assert!(ids(&first)[..2].iter().all(|id| !ids(&other).contains(id)), "another key is another call");
+    let (_, claimed) = site.post("/v1/work/claim", json!({"worker": "w", "max": 10})).await;
+    let leases: Vec<_> = claimed["executions"].as_array().unwrap().iter().map(|one| one["lease"].clone()).collect();
+    assert_eq!(leases.len(), 6);
+    let ends: Vec<Value> =
+        leases.iter().map(|lease| json!({"lease": lease, "type": "complete", "result": 1})).collect();
+    for _ in 0..2 {
+        let (status, ended) = named(&site, "/v1/work/reports", "night", json!({"reports": ends})).await;
+        let all = ended["results"].as_array().unwrap();
+        assert!(status == 200 && all.iter().all(|one| one["ok"]["ended"] == json!(true)), "{ended}");
+    }
+    let claim = json!({"reports": [], "claim": {"worker": "w"}});
+    let (status, refused) = named(&site, "/v1/work/reports", "night", claim).await;
+    assert_eq!((status, &refused["code"]), (400, &json!("not_repeatable")));
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn a_key_names_the_call_beside_a_unique_key() {
+    let site = Site::open().await;
+    let body = json!({"kind": "sync", "unique_key": "customer-7"});
+    let (status, first) = named(&site, "/v1/executions", "call-1", body.clone()).await;
+    assert_eq!(status, 201, "{first}");
+    assert_eq!(
+        named(&site, "/v1/executions", "call-1", body.clone()).await,
+        (201, first.clone()),
+        "the first response"
+    );
+    let (status, held) = named(&site, "/v1/executions", "call-2", body.clone()).await;
+    assert_eq!((status, &held["id"]), (200, &first["id"]), "the key is held");
+    let lease = site.claim().await["lease"].clone();
+    site.post("/v1/work/complete", json!({"lease": lease})).await;
+    let (status, second) = named(&site, "/v1/executions", "call-2", body.clone()).await;
+    assert!(status == 201 && second["id"] != first["id"], "a call that met a duplicate is not remembered: {second}");
+    assert_eq!(named(&site, "/v1/executions", "call-1", body.clone()).await, (201, first), "taken again by another");
+    let other = json!({"kind": "sync", "unique_key": "customer-7", "delay": "1h"});
+    let (status, refused) = named(&site, "/v1/executions", "call-1", other).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("idempotency_mismatch")));
+    assert!(refused["detail"].as_str().unwrap().contains("another delay"), "{refused}");
+    let both = json!({"kind": "sync", "unique_key": "a", "idempotency_key": "b"});
+    for path in ["/v1/executions", "/v1/executions/batch"] {
+        for key in [None, Some("call-3")] {
+            let body = if path.ends_with("batch") { json!({"executions": [both.clone()]}) } else { both.clone() };
+            let request = site.request(Method::POST, path).json(&body);
+            let request = key.into_iter().fold(request, |request, key| request.header("Idempotency-Key", key));
+            let answer: Value = request.send().await.unwrap().json().await.unwrap();
+            let problem = answer["results"][0]["problem"].as_object().or(answer.as_object()).unwrap();
+            assert_eq!(problem["code"], json!("two_keys"), "{path} {key:?}");
+        }
+    }
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn no_call_ignores_the_key_that_names_it() {
+    let site = Site::open().await;
+    site.submit(json!({"kind": "k"})).await;
+    let (status, refused) = named(&site, "/v1/work/claim", "c", json!({"worker": "w"})).await;
+    assert_eq!((status, &refused["code"]), (400, &json!("not_repeatable")));
+    let bulk = json!({"filter": {"kind": "k"}, "act": {"type": "prioritise", "priority": 5}, "dry_run": false});
+    let (status, first) = named(&site, "/v1/bulk", "b", bulk.clone()).await;
+    assert_eq!((status, &first["done"]), (200, &json!(1)), "{first}");
+    let id = first["matched"][0].as_str().unwrap().to_owned();
+    site.post(&format!("/v1/executions/{id}/prioritise"), json!({"priority": 7})).await;
+    assert_eq!(named(&site, "/v1/bulk", "b", bulk).await.1["done"], json!(1), "it gets the first answer");
+    let (_, found) = site.get(&format!("/v1/executions/{id}")).await;
+    assert_eq!(found["priority"], json!(7), "a repeat does nothing");
+    site.drained().await;
+}
+
 #[tokio::test]
 async fn many_travel_together_and_each_is_answered_alone() {
     let site = Site::open().await;

@@ -183,9 +183,13 @@ impl Submitter {
     /// The same key mostly asks for the same, so that its first execution is found.
     fn keyed(&mut self, new: NewExecution, key: u64) -> Option<NewExecution> {
         let settings = &self.0.world.settings;
+        let in_time = if self.0.dice.percent(10) { (new.delay, new.expires_after) } else { (None, None) };
         let input = if self.0.dice.percent(15) { Payload::of("something else") } else { Payload::of(&key) };
         let mut keyed = NewExecution {
             lane: settings.lanes.first()?.clone(),
+            delay: in_time.0,
+            run_at: None,
+            expires_after: in_time.1,
             priority: 0,
             tags: BTreeMap::new(),
             unique_key: None,

@@ -108,6 +108,11 @@ impl Checker {
         if created && let Some(what) = self.past.first(id).and_then(|born| self.differs_from(new, born)) {
             return self.violate(ANSWERS, format!("{id} {what}"));
         }
+        let first = self.past.first(id).and_then(|execution| self.calls.request(execution.created_by));
+        let other = FIELDS.iter().find(|field| first.is_some_and(|first| differs_in(field, first, new)));
+        if let (false, Some(_), Some(other)) = (created, key, other) {
+            return self.violate(ANSWERS, format!("{id} was answered to a submit with another {other}"));
+        }
         let until = key.and_then(|key| self.executions.keys.remembered_until(&new.namespace, key));
         if !created && until.is_some_and(|until| until <= since.at) {
             self.violate(ANSWERS, format!("{id} was answered for a key that is forgotten"));
@@ -129,11 +134,43 @@ impl Checker {
                 *lane == new.lane && partition.map_or_else(|| (0..self.partitions).map(PartitionId).any(drains), drains)
             }
             Rejection::TimeInPast { .. } => new.run_at.is_some_and(|at| at + limits::PAST_GRACE < now),
-            Rejection::IdempotencyMismatch { existing } => self.past.first(*existing).is_some_and(|execution| {
+            Rejection::IdempotencyMismatch { existing, field } => self.past.first(*existing).is_some_and(|execution| {
                 (&execution.namespace, &execution.idempotency_key) == (&new.namespace, &new.idempotency_key)
-                    && (self.executions.is_removed(*existing) || !self.same_arguments(execution, new))
+                    && self.calls.request(execution.created_by).is_none_or(|first| differs_in(field, first, new))
             }),
             _ => false,
         }
+    }
+}
+
+/// The fields that make two submits under one key different.
+const FIELDS: [&str; 11] = [
+    "kind",
+    "lane",
+    "input",
+    "priority",
+    "delay",
+    "run_at",
+    "expires_after",
+    "expires_at",
+    "tags",
+    "requires",
+    "policy",
+];
+
+fn differs_in(field: &str, one: &NewExecution, other: &NewExecution) -> bool {
+    match field {
+        "kind" => one.kind != other.kind,
+        "lane" => one.lane != other.lane,
+        "input" => one.payload() != other.payload(),
+        "priority" => one.priority != other.priority,
+        "delay" => one.delay != other.delay,
+        "run_at" => one.run_at != other.run_at,
+        "expires_after" => one.expires_after != other.expires_after,
+        "expires_at" => one.expires_at != other.expires_at,
+        "tags" => one.tags != other.tags,
+        "requires" => one.requires != other.requires,
+        "policy" => one.policy != other.policy,
+        _ => false,
     }
 }

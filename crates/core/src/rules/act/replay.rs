@@ -56,7 +56,7 @@ impl OperatorAct for Replay {
         {
             return Err(Rejection::UniqueKeyTaken { existing }.into());
         }
-        unique::hold(view, execution)?;
+        unique::hold(view, execution, None, now)?;
         // The result of the first life must not be taken for that of the second.
         if let Some(StoredPayload::Beside { .. }) = execution.result.take() {
             view.delete(Key::Payload(execution.id, PayloadSlot::Result))?;

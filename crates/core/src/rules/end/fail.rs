@@ -1,7 +1,6 @@
 //! Failing an attempt: the policy decides whether another follows, and when.
 
 use super::{Ending, LeaseEnd};
-use crate::ids::fingerprint;
 use crate::record::{Active, AttemptEnd, Execution, Finished, Next, Outcome, WhyDelayed};
 use crate::rules::fence::Earlier;
 use crate::rules::{finish, lease, ready};
@@ -57,7 +56,7 @@ impl Failed {
         let retry = execution.policy.retry();
         let again = active.stop.is_none() && execution.retries < retry.max_retries && retry.covers(&category);
         // Drawn from what the lease is: a repeat draws the same, and a due time needs no chance of its own.
-        let seed = fingerprint(&[&active.lease.id.0.to_le_bytes(), &active.lease.epoch.to_le_bytes()]);
+        let seed = active.lease.id.0 as u64 ^ active.lease.epoch;
         let retry_at = again.then(|| now + retry.pause(execution.retries, seed));
         execution.reclaims_in_a_row = 0;
         let end = AttemptEnd::Failed { failure: failure.clone(), retry_at };

@@ -39,26 +39,44 @@ fn the_second_submit_with_a_key_returns_the_first_execution() {
 fn other_arguments_under_the_same_key_are_refused() {
     let tags = [("a".parse().unwrap(), "b".parse().unwrap())];
     let policy = Policy { retry: Some(RetryPolicy::never()), ..Policy::default() };
+    let at = crate::Millis(1_900_000_000_000);
     for (other, what) in [
         (with!(keyed(2), lane: "other".parse().unwrap()), "lane"),
         (with!(keyed(2), kind: "other".parse().unwrap()), "kind"),
         (with!(keyed(2), input: Payload::json("1").unwrap()), "input"),
-        (with!(keyed(2), input: Payload::bytes("text/plain", "null").unwrap()), "content type"),
+        (with!(keyed(2), input: Payload::bytes("text/plain", "null").unwrap()), "input"),
         (with!(keyed(2), priority: 1), "priority"),
         (with!(keyed(2), requires: class(&["gpu"])), "requires"),
         (with!(keyed(2), policy), "policy"),
         (with!(keyed(2), tags: tags.into()), "tags"),
+        (with!(keyed(2), when: When::After(Span::hours(1))), "delay"),
+        (with!(keyed(2), when: When::At(at)), "run_at"),
+        (with!(keyed(2), deadline: Some(When::After(Span::hours(1)))), "expires_after"),
+        (with!(keyed(2), deadline: Some(When::At(at))), "expires_at"),
     ] {
         let mut world = World::new(1);
         world.submit(keyed(1));
         let done = world.home(&command(other));
-        assert_eq!(done.result, Err(Rejection::IdempotencyMismatch { existing: id(1) }), "{what}");
+        assert_eq!(done.result, Err(Rejection::IdempotencyMismatch { existing: id(1), field: what.into() }));
         assert!(done.step.reads.contains(&key()) && done.window.not_after.is_some(), "{what}");
     }
 }
 
 #[test]
-fn another_time_is_the_same_request() {
+fn arguments_are_compared_by_what_they_mean() {
+    let json = |text: &str| Payload::json(text).unwrap();
+    let mut world = World::new(1);
+    world.submit(with!(keyed(1), input: json(r#"{"to":"é","n":[1,2.50]}"#)));
+    assert_eq!(world.submit(with!(keyed(2), input: json(" { \"n\": [1, 2.50], \"to\": \"\\u00e9\" } "))), id(1));
+    let other = with!(keyed(3), input: json(r#"{"to":"é","n":[1,2.5]}"#));
+    assert_eq!(
+        world.refuse(&command(other)),
+        Rejection::IdempotencyMismatch { existing: id(1), field: "input".into() }
+    );
+}
+
+#[test]
+fn the_same_delay_said_later_is_the_same_request() {
     let mut world = World::new(1);
     world.submit(with!(keyed(1), when: When::After(Span::hours(1))));
     world.pass(Span::seconds(1));

@@ -36,7 +36,8 @@ fn cases() -> Vec<(World, Command)> {
         (world.clone(), again(with!(submit(9), when: past))),
         (world.clone(), Command::Claim(claim(id(9), 11))),
         (world.clone(), again(Submit { command: CommandId(99), ..submit(1) })),
-        (world.clone(), again(with!(submit(9), idempotency_key: key, priority: 1))),
+        (world.clone(), again(with!(submit(9), idempotency_key: key.clone(), priority: 1))),
+        (world.clone(), again(with!(submit(9), idempotency_key: key, unique_key: Some("one".parse().unwrap())))),
         (world.clone(), Command::Claim(claim(id(3), 11))),
         (world.clone(), Command::Claim(claim(id(4), 11))),
         (with(|world| world.lane_is(LaneState::Paused)), Command::Claim(claim(id(1), 11))),
@@ -114,6 +115,7 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::ExecutionNotFound(_) => "execution_not_found",
         Rejection::ExecutionExists(_) => "execution_exists",
         Rejection::IdempotencyMismatch { .. } => "idempotency_mismatch",
+        Rejection::TwoKeys => "two_keys",
         Rejection::NotReady { .. } => "execution_not_ready",
         Rejection::CapabilityMismatch { .. } => "capability_mismatch",
         Rejection::LanePaused(_) => "lane_paused",
@@ -134,7 +136,7 @@ fn code(rejection: &Rejection) -> &'static str {
     }
 }
 
-const CODES: usize = 27;
+const CODES: usize = 28;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {

@@ -4,8 +4,8 @@ use crate::record::{Record, UniqueRecord};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, id, namespace, submit, with};
 use crate::{
-    Category, Command, CommandId, Due, Key, Looked, Payload, Rejection, Reply, Span, Submit, Submitted, When, Window,
-    act, index, limits,
+    Category, Command, CommandId, Due, Key, Looked, Payload, Rejection, Reply, Span, Submit, Submitted, Verb, When,
+    Window, act, index, limits,
 };
 
 fn unique(n: u128) -> Submit {
@@ -155,8 +155,43 @@ fn an_end_frees_only_its_own_key() {
 fn two_keys_cannot_place_one_execution() {
     let mut world = World::new(1);
     let both = with!(unique(1), idempotency_key: Some("order".parse().unwrap()));
-    assert!(matches!(world.refuse(&command(both)), Rejection::InvalidArgument { field: "unique_key", .. }));
+    assert_eq!(world.refuse(&command(both.clone())), Rejection::TwoKeys);
+    assert!(both.keys(id(1).partition()).iter().all(|key| !matches!(key, Key::Unique(..) | Key::Idempotency(..))));
     world.submit(Submit { command: CommandId(7), ..unique(1) });
+}
+
+/// A call that named itself gets its first answer, whoever holds the key by then.
+#[test]
+fn a_named_call_finds_what_it_made() {
+    let named = |n, call| with!(unique(n), call: Some(CommandId(call)));
+    let mut world = World::new(1);
+    let made = |id, created| Ok(Reply::Submit(Submitted { id, created }));
+    assert_eq!(world.home(&command(named(1, 70))).result, made(id(1), true));
+    assert_eq!(world.home(&command(named(2, 70))).result, made(id(1), true), "a repeat");
+    assert_eq!(world.home(&command(named(2, 71))).result, made(id(1), false), "another call");
+    world.operate(50, id(1), make::end());
+    assert_eq!(world.home(&command(named(3, 70))).result, made(id(1), true), "it has ended");
+    assert_eq!(world.home(&command(named(3, 71))).result, made(id(3), true), "a duplicate is not remembered");
+    assert_eq!(world.home(&command(named(4, 70))).result, made(id(1), true), "the key is taken again");
+    let other = with!(named(4, 70), input: Payload::json("7").unwrap());
+    let refused = world.refuse(&command(other));
+    assert_eq!(refused, Rejection::IdempotencyMismatch { existing: id(1), field: "input".into() });
+    world.pass(limits::REPEAT_WINDOW);
+    world.operate(51, id(3), make::end());
+    assert_eq!(world.home(&command(named(5, 72))).result, made(id(5), true));
+    assert_eq!(world.home(&command(named(6, 70))).result, made(id(5), false), "forgotten after the window");
+}
+
+#[test]
+fn a_key_remembers_eight_calls() {
+    let mut world = World::new(1);
+    for n in 1..=10 {
+        world.submit(with!(unique(n), call: Some(CommandId(70 + n))));
+        world.operate(100 + n, id(n), make::end());
+    }
+    let Some(Record::Unique(record)) = world.record(&key()) else { panic!("there is a record") };
+    let known: Vec<u128> = (1..=10).filter(|n| record.call(CommandId(70 + n)).is_some()).collect();
+    assert_eq!(known, (3..=10).collect::<Vec<_>>());
 }
 
 /// Whether a call is right does not depend on who holds its key.

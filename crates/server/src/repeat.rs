@@ -1,0 +1,35 @@
+//! What a repeat of a call does, and which calls the header `Idempotency-Key` can name.
+
+/// What a repeat of a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// With the same `Idempotency-Key` it gets the first response; without one it acts again.
+    Known,
+    /// It does no harm: it reads, or it leaves things as the first call did.
+    Harmless,
+    /// It acts again; a call with an `Idempotency-Key` is refused.
+    Unknown,
+}
+
+impl Repeat {
+    /// What the repeat of a client call does; `None` for a call that nobody decided about.
+    pub(crate) fn of(call: &str) -> Option<Self> {
+        Some(match call {
+            "submit" | "submit_many" | "report" | "operate" | "operate_many" | "set_lane" => Self::Known,
+            "renew" | "progress" | "revoke_key" => Self::Harmless,
+            "get" | "ending" | "input" | "attempts" | "history" | "why" | "find" | "counts" | "lanes" | "lane"
+            | "events" | "keys" => Self::Harmless,
+            "claim" | "issue_key" => Self::Unknown,
+            _ => return None,
+        })
+    }
+
+    /// The word for it in the description of the API.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Harmless => "harmless",
+            Self::Unknown => "unknown",
+        }
+    }
+}
