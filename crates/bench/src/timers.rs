@@ -99,7 +99,7 @@ async fn on_engine(site: &Site, size: &Size, lead: &mut Span) -> Result<Lateness
 fn note(promoted: &Promoted, batch: &Batch) {
     let at = wall_millis();
     let events = batch.events.iter().flat_map(|body| codec::decode_events(body)).flatten();
-    let ready = events.filter(|event| event.what == What::Ready).filter_map(|event| event.execution);
+    let ready = events.filter(|event| event.what == What::Ready).filter_map(|event| event.execution());
     promoted.lock().extend(ready.map(|id| (id, at)));
 }
 

@@ -8,7 +8,7 @@ use crate::{open, output, shape};
 use onward::Client;
 use onward::engine::{EventFilter, Told};
 use onward::wire::EventRow;
-use onward_core::{Event, What};
+use onward_core::{Event, Subject, What};
 
 pub(crate) async fn run(args: EventsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = EventFilter {
@@ -62,6 +62,10 @@ async fn tell(
 }
 
 fn line(event: &Event) -> String {
-    let subject = event.execution.map_or_else(|| format!("lane {}", event.lane), |execution| execution.to_string());
+    let subject = match &event.subject {
+        Subject::Execution { execution, .. } => execution.to_string(),
+        Subject::Lane { lane, .. } => format!("lane {lane}"),
+        Subject::Everything => "all namespaces".to_owned(),
+    };
     format!("{}  {subject}  {:16}  {}", show(event.at), event.what.name(), shape::detail(&event.what))
 }

@@ -1,6 +1,8 @@
 //! The description of an execution that clients get.
 
-use onward_core::record::{AttemptEnd, Cancellation, Execution, Progress, PublicState, Readiness, State, StopRequest};
+use onward_core::record::{
+    AttemptEnd, Cancellation, Execution, ExpiredBy, Progress, PublicState, Readiness, State, StopRequest,
+};
 use onward_core::{
     Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, Policy, TagKey, TagValue, UniqueKey,
     WorkerName,
@@ -75,6 +77,8 @@ pub struct Description {
     pub lease_expires_at: Option<Millis>,
     /// Reason why it, or its last attempt, failed.
     pub failure: Option<Failure>,
+    /// Which time was over, if it expired.
+    pub expired_by: Option<ExpiredBy>,
 }
 
 impl Description {
@@ -115,6 +119,7 @@ impl Description {
             worker: last.map(|attempt| attempt.worker.clone()),
             lease_expires_at: None,
             failure: last_failure(),
+            expired_by: None,
         };
         match &execution.state {
             State::Waiting(waiting) => {
@@ -130,6 +135,7 @@ impl Description {
             State::Finished(finished) => {
                 described.finished_at = Some(finished.at);
                 described.failure = finished.failure.clone();
+                described.expired_by = finished.expired_by;
                 described.cancelled = finished.cancelled.clone();
             }
         }

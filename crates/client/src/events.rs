@@ -31,7 +31,7 @@ impl Client {
     /// client.submit("greet", "Ada").await?;
     /// let mut events = client.events(EventFilter::default(), None);
     /// if let Some(Told::Event { event, cursor }) = events.next().await? {
-    ///     println!("{} {:?}; go on after {cursor}", event.what.name(), event.execution);
+    ///     println!("{} {:?}; go on after {cursor}", event.what.name(), event.execution());
     /// }
     /// # client.shutdown().await }
     /// ```

@@ -44,10 +44,13 @@ pub fn decode_events(body: &[u8]) -> Vec<Option<Event>> {
     }
 }
 
-/// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case.
+/// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case. One that
+/// failed all the same must not be committed as something else.
+#[expect(clippy::expect_used, reason = "an empty body would be a lost record")]
 fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
     let mut body = Vec::with_capacity(usual);
-    serde_json::to_writer(&mut body, value).map(|()| body.into()).unwrap_or_default()
+    serde_json::to_writer(&mut body, value).expect("a record can be encoded");
+    body.into()
 }
 
 /// A record from its key and body.
@@ -79,6 +82,12 @@ impl<T: Serialize + DeserializeOwned> Body for T {
 mod tests {
     use super::*;
     use crate::PartitionId;
+
+    #[test]
+    #[should_panic(expected = "a record can be encoded")]
+    fn what_cannot_be_encoded_is_not_committed_empty() {
+        json(&std::collections::BTreeMap::from([((1, 2), "a key that JSON cannot have")]), 0);
+    }
 
     #[test]
     fn a_newer_format_is_unreadable_and_its_bytes_are_kept() {

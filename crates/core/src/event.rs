@@ -1,6 +1,6 @@
 //! Events: one per transition, written once to the partition's feed in the commit of the transition.
 
-use crate::record::{Canceller, Format, LaneState, Outcome, is_default};
+use crate::record::{Canceller, Execution, ExpiredBy, Format, LaneState, Outcome, is_default};
 use crate::{Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -16,12 +16,9 @@ pub struct Event {
     pub format: Format,
     /// Time of the event.
     pub at: Millis,
-    /// Namespace of the event.
-    pub namespace: Namespace,
-    /// Lane of the event.
-    pub lane: Lane,
-    /// Execution of the event; absent for events about lanes, API keys and the store.
-    pub execution: Option<ExecutionId>,
+    /// What the event is about.
+    #[serde(flatten)]
+    pub subject: Subject,
     /// Name of the operator who caused it, if it has one.
     pub by: Option<Actor>,
     /// Type of the event, and the fields of this type.
@@ -30,12 +27,117 @@ pub struct Event {
 }
 
 impl Event {
-    /// Creates the event for a restored store. It is about every namespace; its own is the default one because the field
-    /// is required.
+    /// Creates an event that nobody is known to have caused.
+    pub(crate) fn new(at: Millis, subject: Subject, what: What) -> Self {
+        Self { format: Format, at, subject, by: None, what }
+    }
+
+    /// Creates the event for a restored store.
     #[must_use]
     pub fn restored(at: Millis) -> Self {
-        let (namespace, lane) = (Namespace::default(), Lane::default());
-        Self { format: Format, at, namespace, lane, execution: None, by: None, what: What::Restored }
+        Self::new(at, Subject::Everything, What::Restored)
+    }
+
+    /// The execution that it is about, if it is about one.
+    #[must_use]
+    pub fn execution(&self) -> Option<ExecutionId> {
+        self.subject.fields().2
+    }
+
+    /// The lane that it is about, if it is about one or about an execution in one.
+    #[must_use]
+    pub fn lane(&self) -> Option<&Lane> {
+        self.subject.fields().1
+    }
+
+    /// The namespace that it belongs to, if it belongs to one.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&Namespace> {
+        self.subject.fields().0
+    }
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "SubjectFields", into = "SubjectFields")]
+pub enum Subject {
+    /// An execution.
+    Execution {
+        /// Its namespace.
+        namespace: Namespace,
+        /// Its lane.
+        lane: Lane,
+        /// Its id.
+        execution: ExecutionId,
+    },
+    /// A lane.
+    Lane {
+        /// Its namespace.
+        namespace: Namespace,
+        /// Its name.
+        lane: Lane,
+    },
+    /// All namespaces: API keys and the store.
+    Everything,
+}
+
+impl Subject {
+    /// An execution.
+    pub(crate) fn of(execution: &Execution) -> Self {
+        let (namespace, lane) = (execution.namespace.clone(), execution.lane.clone());
+        Self::Execution { namespace, lane, execution: execution.id }
+    }
+
+    fn fields(&self) -> (Option<&Namespace>, Option<&Lane>, Option<ExecutionId>) {
+        match self {
+            Self::Execution { namespace, lane, execution } => (Some(namespace), Some(lane), Some(*execution)),
+            Self::Lane { namespace, lane } => (Some(namespace), Some(lane), None),
+            Self::Everything => (None, None, None),
+        }
+    }
+}
+
+/// What an event is about, as its fields say it.
+#[serde_with::skip_serializing_none]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Subject))]
+struct SubjectFields {
+    /// Namespace; absent for events about API keys and the store.
+    namespace: Option<Namespace>,
+    /// Lane; absent for events about API keys and the store.
+    lane: Option<Lane>,
+    /// Execution; absent for events about lanes, API keys and the store.
+    execution: Option<ExecutionId>,
+}
+
+impl From<SubjectFields> for Subject {
+    fn from(fields: SubjectFields) -> Self {
+        match (fields.namespace, fields.lane, fields.execution) {
+            (Some(namespace), Some(lane), Some(execution)) => Self::Execution { namespace, lane, execution },
+            (Some(namespace), Some(lane), None) => Self::Lane { namespace, lane },
+            _ => Self::Everything,
+        }
+    }
+}
+
+impl From<Subject> for SubjectFields {
+    fn from(subject: Subject) -> Self {
+        let (namespace, lane, execution) = subject.fields();
+        Self { namespace: namespace.cloned(), lane: lane.cloned(), execution }
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Subject {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        SubjectFields::schema()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Subject {
+    fn name() -> std::borrow::Cow<'static, str> {
+        SubjectFields::name()
     }
 }
 
@@ -135,6 +237,8 @@ events! {
         attempt: u32,
         /// Time of the retry; absent when the execution expired.
         retry_at: Option<Millis>,
+        /// Why the execution expired; absent when it is retried.
+        expired_by: Option<ExpiredBy>,
     },
     /// The deadline passed, and the execution expired.
     "expired" Expired {
@@ -143,6 +247,8 @@ events! {
         /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
         paused: bool,
+        /// Why the execution expired.
+        expired_by: ExpiredBy,
     },
     /// The running attempt was asked to stop.
     "stop_requested" StopRequested {
@@ -262,7 +368,7 @@ impl What {
             | Self::Returned { .. }
             | Self::Delayed { .. }
             | Self::TimedOut { .. }
-            | Self::Expired { attempt: Some(_), paused: false }
+            | Self::Expired { attempt: Some(_), paused: false, .. }
             | Self::Cancelled { attempt: Some(_), paused: false, .. } => Some(LeaseEvent::Released),
             _ => None,
         }

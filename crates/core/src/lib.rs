@@ -47,7 +47,7 @@ mod why;
 pub use apply::apply;
 pub use asked::Asked;
 pub use digest::digest;
-pub use event::{Event, LeaseEvent, What};
+pub use event::{Event, LeaseEvent, Subject, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use name::{
     Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,

@@ -69,7 +69,7 @@ pub const LEASE_MAX: Span = Span::hours(1);
 pub const LEASE_DEFAULT: Span = Span::seconds(30);
 
 /// Retries of an execution unless its policy says otherwise.
-pub const RETRIES_DEFAULT: u32 = 3;
+pub const RETRIES_DEFAULT: u32 = 20;
 /// Most retries a policy may allow.
 pub const RETRIES_MAX: u32 = 1_000;
 /// Longest pause between two attempts.

@@ -109,16 +109,16 @@ fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Res
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "RetryFields")]
 pub struct RetryPolicy {
-    /// Maximum number of retries; 3 when absent.
+    /// Maximum number of retries; 20 when absent, which last about nine hours with the other defaults.
     #[cfg_attr(feature = "openapi", schema(maximum = 1000, required = false))]
     pub max_retries: u32,
     /// Pause before the first retry; a second when absent.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub first_pause: Span,
-    /// Longest pause; a minute when absent. It is at least `first_pause`.
+    /// Longest pause; an hour when absent. It is at least `first_pause`.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub longest_pause: Span,
-    /// Whether each pause is random between zero and its length, so that many failures are not retried at once; true
+    /// Whether each pause is random between half its length and all of it, so that many failures are not retried at once; true
     /// when absent.
     #[cfg_attr(feature = "openapi", schema(required = false))]
     pub jitter: bool,
@@ -157,7 +157,7 @@ impl Default for RetryPolicy {
         Self {
             max_retries: limits::RETRIES_DEFAULT,
             first_pause: Span::seconds(1),
-            longest_pause: Span::minutes(1),
+            longest_pause: Span::hours(1),
             jitter: true,
             categories: Vec::new(),
         }
@@ -189,7 +189,7 @@ impl RetryPolicy {
         let (first, longest) = (self.first_pause.0, self.longest_pause.max(self.first_pause).0);
         let doubled = first.checked_shl(retry).filter(|span| span >> retry == first);
         let span = doubled.unwrap_or(u64::MAX).min(longest);
-        if self.jitter { Span(mix(seed) % (span.saturating_add(1)).max(1)) } else { Span(span) }
+        if self.jitter { Span(span - mix(seed) % (span / 2 + 1)) } else { Span(span) }
     }
 
     fn check(&self) -> Result<(), Rejection> {
@@ -306,13 +306,13 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_their_limit_and_jitter_stays_within() {
-        let plain = |jitter| RetryPolicy { jitter, ..RetryPolicy::default() };
+        let plain = |jitter| RetryPolicy { jitter, longest_pause: Span::minutes(1), ..RetryPolicy::default() };
         let pauses: Vec<u64> = (0..8).map(|retry| plain(false).pause(retry, 7).0).collect();
         assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
         assert_eq!(plain(false).pause(200, 7), Span(60_000));
         let drawn: Vec<u64> = (0..1_000).map(|seed| plain(true).pause(2, seed).0).collect();
-        assert!(drawn.iter().all(|&span| span <= 4_000));
-        assert!(drawn.iter().any(|&span| span < 400) && drawn.iter().any(|&span| span > 3_600));
+        assert!(drawn.iter().all(|span| (2_000..=4_000).contains(span)));
+        assert!(drawn.iter().any(|&span| span < 2_200) && drawn.iter().any(|&span| span > 3_600));
         assert_eq!(RetryPolicy::fixed(3, Span(50)).pause(9, 1), Span(50));
     }
 

@@ -1,7 +1,7 @@
 //! The records at hand for one batch of commands: what was read, what was written, and which window they rely on.
 
 use crate::record::{Execution, Format, HistoryPage, Record, Transition};
-use crate::{Actor, Event, ExecutionId, Key, Millis, PartitionId, Rejection, limits};
+use crate::{Actor, Event, ExecutionId, Key, Millis, PartitionId, Rejection, Subject, limits};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -283,15 +283,8 @@ impl<'a> View<'a> {
         }
         let by = self.actor.clone();
         execution.history.push(Transition { at: execution.changed_at, by: by.clone(), what: event.clone() });
-        self.events.push(Event {
-            format: Format,
-            at: execution.changed_at,
-            namespace: execution.namespace.clone(),
-            lane: execution.lane.clone(),
-            execution: Some(execution.id),
-            by,
-            what: event,
-        });
+        let (at, subject) = (execution.changed_at, Subject::of(execution));
+        self.events.push(Event { by, ..Event::new(at, subject, event) });
         self.put(Key::Execution(execution.id), Record::Execution(shared))
     }
 

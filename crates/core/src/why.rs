@@ -1,8 +1,8 @@
 //! Explains the state of an execution: the reason for it, and what would change it.
 
 use crate::record::{
-    AttemptKind, Cancellation, Execution, LaneSettings, LaneState, Outcome, PublicState, Readiness, State, StopRequest,
-    WhyDelayed,
+    AttemptKind, Cancellation, Execution, ExpiredBy, LaneSettings, LaneState, Outcome, PublicState, Readiness, State,
+    StopRequest, WhyDelayed,
 };
 use crate::{Class, Failure, Lane, Millis, WorkerName};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,8 @@ pub enum Because {
         at: Millis,
         /// Reason, if it failed or expired.
         failure: Option<Failure>,
+        /// Which time was over, if it expired.
+        expired_by: Option<ExpiredBy>,
         /// Who cancelled it and the reason, if it was cancelled.
         cancelled: Option<Cancellation>,
     },
@@ -166,6 +168,7 @@ pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanati
                 outcome: finished.outcome,
                 at: finished.at,
                 failure: finished.failure.clone(),
+                expired_by: finished.expired_by,
                 cancelled: finished.cancelled.clone(),
             },
             vec![Release::Replay, Release::RetentionEnds { at: finished.at + execution.policy.retention() }],

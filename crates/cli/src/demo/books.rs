@@ -47,7 +47,7 @@ async fn ends(client: &Client) -> Result<BTreeMap<ExecutionId, u32>, Problem> {
                     | What::AttemptFailed { retry_at: None, .. }
                     | What::LeaseExpired { again_at: None, .. }
             );
-            if let Some(id) = event.execution.filter(|_| ended) {
+            if let Some(id) = event.execution().filter(|_| ended) {
                 *ends.entry(id).or_insert(0) += 1;
             }
         }

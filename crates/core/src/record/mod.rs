@@ -129,7 +129,7 @@ pub use operation::Operated;
 pub use outbox::Outbox;
 pub use payload::{PayloadBytes, PayloadSlot};
 pub use state::{
-    Active, Cancellation, Canceller, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
+    Active, Cancellation, Canceller, ExpiredBy, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
 };
 pub use unique::{NamedCall, UniqueRecord};

@@ -176,6 +176,8 @@ pub struct Finished {
     pub at: Millis,
     /// Why, when it failed or expired.
     pub failure: Option<Failure>,
+    /// Which time was over, when it expired.
+    pub expired_by: Option<ExpiredBy>,
     /// By whom and why, when it was cancelled.
     pub cancelled: Option<Cancellation>,
     /// It is being removed. From here on nothing can be done with it.
@@ -195,7 +197,7 @@ impl Finished {
     /// An end with no more to say about it.
     #[must_use]
     pub fn new(outcome: Outcome, at: Millis) -> Self {
-        Self { outcome, at, failure: None, cancelled: None, purging: None }
+        Self { outcome, at, failure: None, expired_by: None, cancelled: None, purging: None }
     }
 }
 
@@ -210,6 +212,16 @@ words! {
         Cancelled = "cancelled",
         /// Its deadline passed, or its last attempt timed out.
         Expired = "expired",
+    }
+}
+
+words! {
+    /// Which time was over when an execution expired.
+    ExpiredBy {
+        /// The timeout of its last attempt.
+        AttemptTimeout = "attempt_timeout",
+        /// Its deadline.
+        Deadline = "deadline",
     }
 }
 

@@ -1,7 +1,7 @@
 //! A due time passed: look at the record, and only at the record, to decide what is really due.
 
 use crate::record::{
-    Active, AttemptEnd, Cancellation, Execution, Finished, Outcome, Readiness, Record, State, Waiting,
+    Active, AttemptEnd, Cancellation, Execution, ExpiredBy, Finished, Outcome, Readiness, Record, State, Waiting,
 };
 use crate::rules::end::fail::Failed;
 use crate::rules::{finish, lease, lost, purge, ready};
@@ -98,8 +98,10 @@ fn next(view: &mut View, id: ExecutionId) -> Result<Looked, Stop> {
 fn expire(view: &mut View, execution: &mut Execution, now: Millis) -> Result<What, Stop> {
     let (attempt, paused) = lease::end_any(execution, AttemptEnd::Expired, now);
     let failure = Failure::new(Category::timeout(), "the deadline passed");
-    let finished = Finished { failure: Some(failure), ..Finished::new(Outcome::Expired, now) };
-    finish::finish(view, execution, finished, What::Expired { attempt, paused })
+    let expired_by = ExpiredBy::Deadline;
+    let finished =
+        Finished { failure: Some(failure), expired_by: Some(expired_by), ..Finished::new(Outcome::Expired, now) };
+    finish::finish(view, execution, finished, What::Expired { attempt, paused, expired_by })
 }
 
 /// The attempt ran for too long: it failed, and the retry policy decides what follows.

@@ -4,8 +4,8 @@ use crate::record::{ApiKey, Format, KeyHash, Record, Role};
 use crate::rules::times;
 use crate::view::unreadable;
 use crate::{
-    Actor, Addressed, ApiKeyId, CommandId, Event, Key, Lane, Millis, Namespace, PartitionId, Rejection, Stop, Urgency,
-    Verb, View, What, When, limits,
+    Actor, Addressed, ApiKeyId, CommandId, Event, Key, Millis, Namespace, PartitionId, Rejection, Stop, Subject,
+    Urgency, Verb, View, What, When, limits,
 };
 use std::collections::BTreeSet;
 
@@ -85,7 +85,7 @@ impl Verb for IssueKey {
             expires_at,
             revoked_at: None,
         };
-        view.event(event(What::KeyIssued { key: key.id, name: key.name.clone() }, now));
+        view.event(Event::new(now, Subject::Everything, What::KeyIssued { key: key.id, name: key.name.clone() }));
         view.put(Key::ApiKey(key.id), Record::ApiKey(key.clone()))?;
         Ok(Box::new(key))
     }
@@ -98,19 +98,6 @@ pub(crate) fn find(view: &mut View, id: ApiKeyId) -> Result<Option<ApiKey>, Stop
         None => Ok(None),
         Some(Record::ApiKey(found)) => Ok(Some(found.clone())),
         Some(_) => Err(unreadable(&key)),
-    }
-}
-
-/// Keys concern every namespace; their events name the default one since they must name one.
-pub(crate) fn event(what: What, now: Millis) -> Event {
-    Event {
-        format: Format,
-        at: now,
-        namespace: Namespace::default(),
-        lane: Lane::default(),
-        execution: None,
-        by: None,
-        what,
     }
 }
 

@@ -53,12 +53,9 @@ impl Verb for Operate {
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<ActOutcome, Stop> {
-        let is_purge = matches!(self.act, Act::Purge(_));
         let mut execution = match view.execution(self.execution)? {
             Some(execution) if execution.namespace == self.namespace => execution,
-            // What is gone is purged: nothing is left that could remember the first call. What belongs to others does
-            // not exist either, and must not be told apart.
-            _ if is_purge => return Ok(ActOutcome::Purged),
+            // What belongs to others does not exist, and must not be told apart.
             _ => return Err(Rejection::ExecutionNotFound(self.execution).into()),
         };
         if let Some(earlier) = execution.operated.iter().find(|earlier| earlier.by == self.command) {
@@ -69,7 +66,11 @@ impl Verb for Operate {
             };
         }
         if execution.is_purging() {
-            return if is_purge { Ok(ActOutcome::Purged) } else { Err(Rejection::Purged(self.execution).into()) };
+            return if matches!(self.act, Act::Purge(_)) {
+                Ok(ActOutcome::Purged)
+            } else {
+                Err(Rejection::Purged(self.execution).into())
+            };
         }
         let (event, outcome) = self.act.act(view, Arc::make_mut(&mut execution), now)?;
         if outcome == ActOutcome::Purged {

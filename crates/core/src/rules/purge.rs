@@ -2,7 +2,7 @@
 
 use crate::act::ActOutcome;
 use crate::record::{Execution, Finished, Purging, Record, State, StoredPayload};
-use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, View, What, limits};
+use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, Subject, View, What, limits};
 use std::sync::Arc;
 
 /// Removes the next piece. From the first one on the execution is found no more; its record goes last, and not before
@@ -16,7 +16,7 @@ pub(crate) fn remove(
     let execution = Arc::make_mut(&mut shared);
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
     let Purging { left, until } = finished.purging.unwrap_or_else(|| {
-        view.event(event(execution, now));
+        view.event(Event::new(now, Subject::of(execution), What::Purged));
         Purging { left: pieces(execution), until: execution.changed_at + limits::STUB_LIFE }
     });
     let end = left.saturating_sub(limits::PURGE_PIECE);
@@ -64,17 +64,5 @@ fn key(execution: &Execution, piece: u32) -> Key {
         Some(_) => Key::Payload(id, PayloadSlot::Result),
         None if piece < attempts => Key::Attempt(id, piece + 1),
         None => Key::History(id, piece - attempts),
-    }
-}
-
-fn event(execution: &Execution, now: Millis) -> Event {
-    Event {
-        format: crate::record::Format,
-        at: now,
-        namespace: execution.namespace.clone(),
-        lane: execution.lane.clone(),
-        execution: Some(execution.id),
-        by: None,
-        what: What::Purged,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::record::{ApiKey, Record};
 use crate::rules::issue_key;
-use crate::{Actor, Addressed, ApiKeyId, Key, Millis, PartitionId, Rejection, Stop, Verb, View, What};
+use crate::{Actor, Addressed, ApiKeyId, Event, Key, Millis, PartitionId, Rejection, Stop, Subject, Verb, View, What};
 
 /// Revokes an API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Verb for RevokeKey {
         };
         if key.revoked_at.is_none() {
             key.revoked_at = Some(now.max(key.created_at));
-            view.event(issue_key::event(What::KeyRevoked { key: key.id, name: key.name.clone() }, now));
+            view.event(Event::new(now, Subject::Everything, What::KeyRevoked { key: key.id, name: key.name.clone() }));
             view.put(Key::ApiKey(key.id), Record::ApiKey(key.clone()))?;
         }
         Ok(Box::new(key))

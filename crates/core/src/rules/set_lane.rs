@@ -4,7 +4,7 @@ use crate::record::{Format, LaneMaster, LaneSettings, LaneState, MessageBody, Re
 use crate::rules::{lane, outbox};
 use crate::{
     Actor, Addressed, CommandId, Event, Key, Lane, MessageId, Millis, Namespace, PartitionId, Policy, Rejection, Stop,
-    Urgency, Verb, View, Weight, What, limits,
+    Subject, Urgency, Verb, View, Weight, What, limits,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -88,15 +88,8 @@ impl Verb for SetLane {
             changed_at: now,
         };
         view.put(Key::LaneMaster(self.namespace.clone(), self.lane.clone()), Record::LaneMaster(master))?;
-        view.event(Event {
-            format: Format,
-            at: now,
-            namespace: self.namespace.clone(),
-            lane: self.lane.clone(),
-            execution: None,
-            by: None,
-            what: What::LaneChanged { state, revision },
-        });
+        let subject = Subject::Lane { namespace: self.namespace.clone(), lane: self.lane.clone() };
+        view.event(Event::new(now, subject, What::LaneChanged { state, revision }));
         Ok(revision)
     }
 }

@@ -89,7 +89,7 @@ fn outcome(class: Class, row: &Row) -> String {
     let after = class_of(world.find(id(1)), world.now);
     let wrote = done.step.writes.contains(&Key::Execution(id(1)));
     assert_eq!(wrote, world.find(id(1)) != before.as_ref(), "{class:?} {call}: a write changes something");
-    let told = done.events.iter().filter(|event| event.execution == Some(id(1))).count();
+    let told = done.events.iter().filter(|event| event.execution() == Some(id(1))).count();
     // A purge is told with its first piece.
     let silent = call == "renew" || call == "progress" || matches!(class, Class::Purging | Class::Stub);
     assert_eq!(told, usize::from(wrote && !silent), "{class:?} {call}: one event per transition");

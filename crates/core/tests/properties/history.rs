@@ -47,7 +47,7 @@ impl History {
             }
         }
         for event in &done.events {
-            if let Some(id) = event.execution {
+            if let Some(id) = event.execution() {
                 self.stories.entry(id).or_default().note(event, after.find(id));
             }
         }

@@ -29,9 +29,11 @@ impl EventFilter {
     /// Whether an event passes the filter.
     #[must_use]
     pub fn lets_through(&self, event: &Event) -> bool {
-        self.namespace.as_ref().is_none_or(|namespace| *namespace == event.namespace)
-            && self.lane.as_ref().is_none_or(|lane| *lane == event.lane)
-            && self.execution.is_none_or(|execution| Some(execution) == event.execution)
+        // What concerns all namespaces concerns each.
+        let of = |namespace: &Namespace| event.namespace().is_none_or(|its| its == namespace);
+        self.namespace.as_ref().is_none_or(of)
+            && self.lane.as_ref().is_none_or(|lane| Some(lane) == event.lane())
+            && self.execution.is_none_or(|execution| Some(execution) == event.execution())
             && (self.names.is_empty() || self.names.contains(event.what.name()))
             && (!self.endings || event.what.outcome().is_some())
     }

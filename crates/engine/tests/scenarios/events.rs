@@ -48,7 +48,7 @@ pub(crate) async fn a_reader_that_dies_again_and_again_sees_every_event_once(wor
         // It dies in the middle of a page as likely as anywhere, knowing nothing but what it kept.
         for _ in 0..=chance(&mut seed) % (executions as u64 / 25) {
             let (event, cursor) = next(&mut reader).await;
-            seen.entry(event.execution.expect("of an execution")).or_default().push(event.what.name());
+            seen.entry(event.execution().expect("of an execution")).or_default().push(event.what.name());
             kept = Some(cursor);
             events += 1;
             if events == 2 * executions {
@@ -75,7 +75,7 @@ pub(crate) async fn a_reader_gets_what_it_asked_for_and_waits_for_more(world: Wo
     let act = act::Cancel { reason: Reason::new("enough"), grace: None };
     engine.operate(&Namespace::default(), first, act).await.expect("cancelled");
     let event = waiting.await.expect("woken");
-    assert_eq!((event.execution, event.what.name()), (Some(first), "cancelled"));
+    assert_eq!((event.execution(), event.what.name()), (Some(first), "cancelled"));
     let foreign = engine.subscribe(EventFilter::default(), Some("no cursor".into())).next_now().await;
     assert_eq!(foreign.expect_err("refused").code(), "invalid_argument");
 }

@@ -23,7 +23,7 @@ impl Chronicle {
     pub(super) fn committed(&mut self, changes: &[Change], events: &[Event]) -> Result<(), String> {
         for event in events {
             // A removal is told to the world only: nobody is left to remember it.
-            if let Some(id) = event.execution.filter(|_| event.what != What::Purged) {
+            if let Some(id) = event.execution().filter(|_| event.what != What::Purged) {
                 self.told.entry(id).or_default().push(Transition {
                     at: event.at,
                     by: event.by.clone(),

@@ -46,7 +46,8 @@ impl Lanes {
     ) -> Result<(), String> {
         let here = PartitionId(partition.0);
         for event in events {
-            let name = (event.namespace.clone(), event.lane.clone());
+            let (Some(namespace), Some(lane)) = (event.namespace(), event.lane()) else { continue };
+            let name = (namespace.clone(), lane.clone());
             let (forbidden, verb) = match &event.what {
                 What::Claimed { .. } => (LaneState::Paused, "claimed in"),
                 What::Submitted { .. } => (LaneState::Draining, "submitted to"),
@@ -56,7 +57,7 @@ impl Lanes {
                 }
                 _ => continue,
             };
-            let shown = format!("work was {verb} lane {} of partition {here}", event.lane);
+            let shown = format!("work was {verb} lane {lane} of partition {here}");
             if self.forbids(changes, &name, here, forbidden) {
                 return Err(format!("{shown} against the partition's own copy"));
             }

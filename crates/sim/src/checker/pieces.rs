@@ -23,7 +23,8 @@ impl Checker {
                 _ => continue,
             };
             let owner = self.execution(id).map(Stage::of);
-            let replayed = || events.iter().any(|e| e.execution == Some(id) && matches!(e.what, What::Replayed { .. }));
+            let replayed =
+                || events.iter().any(|e| e.execution() == Some(id) && matches!(e.what, What::Replayed { .. }));
             let is_result = matches!(change.key, Key::Payload(_, PayloadSlot::Result));
             let right = match (&change.before, &change.after, owner) {
                 (_, Some(_), None | Some(Stage::Purging(_) | Stage::Absent)) => false,

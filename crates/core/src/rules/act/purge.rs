@@ -34,18 +34,20 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::new("purge", |_, _| make::operate(61, id(1), Purge {}.into()), &[
-            ("=", "Absent Purging Stub"),
+            ("execution_not_found", "Absent"),
+            ("=", "Purging Stub"),
             ("→ Stub", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),
         Row::new("purge (repeat)", |_, _| make::operate(41, id(1), Purge {}.into()), &[
-            ("=", "Absent Purging Stub"),
+            ("execution_not_found", "Absent"),
+            ("=", "Purging Stub"),
             ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver"),
             ("→ Stub", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),
         Row::new("purge (elsewhere)", |_, _| elsewhere(Purge {}.into()), &[
-            ("=", "*"),
+            ("execution_not_found", "*"),
         ]),
     ];
 }

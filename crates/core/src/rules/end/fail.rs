@@ -1,7 +1,7 @@
 //! Failing an attempt: the policy decides whether another follows, and when.
 
 use super::{Ending, LeaseEnd};
-use crate::record::{Active, AttemptEnd, Execution, Finished, Next, Outcome, WhyDelayed};
+use crate::record::{Active, AttemptEnd, Execution, ExpiredBy, Finished, Next, Outcome, WhyDelayed};
 use crate::rules::fence::Earlier;
 use crate::rules::{finish, lease, ready};
 use crate::{CommandId, Failure, Millis, Reported, Stop, View, What};
@@ -64,12 +64,13 @@ impl Failed {
         if let Some(cancelled) = finish::if_asked(view, execution, active, now)? {
             return Ok((retry_at, cancelled));
         }
+        let expired_by = (outcome == Outcome::Expired && retry_at.is_none()).then_some(ExpiredBy::AttemptTimeout);
         let event = match by {
             Some(_) => What::AttemptFailed { attempt, category, retry_at },
-            None => What::TimedOut { attempt, retry_at },
+            None => What::TimedOut { attempt, retry_at, expired_by },
         };
         let Some(until) = retry_at else {
-            let finished = Finished { failure: Some(failure), ..Finished::new(outcome, now) };
+            let finished = Finished { failure: Some(failure), expired_by, ..Finished::new(outcome, now) };
             return Ok((None, finish::finish(view, execution, finished, event)?));
         };
         execution.retries += 1;

@@ -1,6 +1,6 @@
 //! The time after which nobody cares any more: the end, wherever an execution stands.
 
-use crate::record::{AttemptEnd, Finished, Outcome};
+use crate::record::{AttemptEnd, ExpiredBy, Finished, Outcome};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, claim, due, id, submit, with};
 use crate::{
@@ -55,12 +55,13 @@ fn it_ends_an_execution_wherever_it_stands() {
         let kept_until = world.now + limits::RETENTION_DEFAULT;
         assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(kept_until) })), "{how}");
         assert_eq!(done.window, Window { not_before: Some(deadline), not_after: None }, "{how}");
-        let what = What::Expired { attempt, paused };
+        let what = What::Expired { attempt, paused, expired_by: ExpiredBy::Deadline };
         assert_eq!((done.events.len(), &done.events[0].what), (1, &what), "{how}");
         assert_eq!(what.outcome(), Some(Outcome::Expired));
         assert_eq!(what.lease(), (attempt.is_some() && !paused).then_some(LeaseEvent::Released), "{how}");
         let failure = Some(Failure::new(Category::timeout(), "the deadline passed"));
-        let finished = Finished { failure, ..Finished::new(Outcome::Expired, world.now) };
+        let expired_by = Some(ExpiredBy::Deadline);
+        let finished = Finished { failure, expired_by, ..Finished::new(Outcome::Expired, world.now) };
         assert_eq!(*world.finished(id(1)), finished, "{how}: no retry");
         // W6: a paused attempt ends with its execution.
         if let Some(number) = attempt {
@@ -166,7 +167,7 @@ fn of_several_times_that_passed_the_first_comes_first() {
     assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(make::after(DEADLINE)) })));
     assert_eq!(done.events[0].what.name(), "lease_expired");
     let done = world.home(&due(id(1)));
-    assert_eq!(done.events[0].what, What::Expired { attempt: None, paused: false });
+    assert_eq!(done.events[0].what, What::Expired { attempt: None, paused: false, expired_by: ExpiredBy::Deadline });
     // At one and the same time the deadline decides.
     let mut world = World::new(1);
     world.running(with!(submit(1), deadline: Some(When::After(TTL))), 10);

@@ -1,6 +1,6 @@
 //! What an execution remembers of itself, and what each event means for its end and its lease.
 
-use crate::record::{Canceller, HistoryPage, LaneState, Outcome, Record, Transition};
+use crate::record::{Canceller, ExpiredBy, HistoryPage, LaneState, Outcome, Record, Transition};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit, with};
 use crate::{Category, Key, LeaseEvent, Millis, Span, What, When, limits};
@@ -78,6 +78,7 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
     use LeaseEvent::{Acquired, Expired, Released, Revoked};
     let at = Some(Millis(9));
     let (attempt, worker, category) = (1, "w".parse().unwrap(), Category::transient());
+    let expired_by = ExpiredBy::Deadline;
     let (by, reason) = (Canceller::Operator, crate::Reason::default());
     let cancelled = |attempt, paused| What::Cancelled { cancelled_by: by, reason: reason.clone(), attempt, paused };
     vec![
@@ -108,11 +109,21 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
             Some(Outcome::Failed),
             Some(Revoked),
         ),
-        (What::TimedOut { attempt, retry_at: at }, "timed_out", None, Some(Released)),
-        (What::TimedOut { attempt, retry_at: None }, "timed_out", Some(Outcome::Expired), Some(Released)),
-        (What::Expired { attempt: None, paused: false }, "expired", Some(Outcome::Expired), None),
-        (What::Expired { attempt: Some(1), paused: true }, "expired", Some(Outcome::Expired), None),
-        (What::Expired { attempt: Some(1), paused: false }, "expired", Some(Outcome::Expired), Some(Released)),
+        (What::TimedOut { attempt, retry_at: at, expired_by: None }, "timed_out", None, Some(Released)),
+        (
+            What::TimedOut { attempt, retry_at: None, expired_by: Some(ExpiredBy::AttemptTimeout) },
+            "timed_out",
+            Some(Outcome::Expired),
+            Some(Released),
+        ),
+        (What::Expired { attempt: None, paused: false, expired_by }, "expired", Some(Outcome::Expired), None),
+        (What::Expired { attempt: Some(1), paused: true, expired_by }, "expired", Some(Outcome::Expired), None),
+        (
+            What::Expired { attempt: Some(1), paused: false, expired_by },
+            "expired",
+            Some(Outcome::Expired),
+            Some(Released),
+        ),
         (What::StopRequested { attempt, until: Millis(9), reason: reason.clone() }, "stop_requested", None, None),
         (cancelled(None, false), "cancelled", Some(Outcome::Cancelled), None),
         (cancelled(Some(1), true), "cancelled", Some(Outcome::Cancelled), None),

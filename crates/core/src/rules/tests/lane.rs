@@ -34,7 +34,7 @@ fn a_decision_reaches_every_copy_and_the_master_knows_it() {
     let done = world.home(&set_lane(1, LaneState::Paused));
     assert_eq!(done.result, Ok(Reply::SetLane(nth(1))));
     assert_eq!(done.events[0].what, What::LaneChanged { state: LaneState::Paused, revision: nth(1) });
-    assert_eq!((done.events.len(), done.events[0].execution, done.window), (1, None, Window::default()));
+    assert_eq!((done.events.len(), done.events[0].execution(), done.window), (1, None, Window::default()));
     assert_eq!(owed(&world), everyone(&world));
     let last = PartitionId(2);
     world.run(last, &Command::Submit(Submit { id: id_in(1, last), ..submit(1) }));

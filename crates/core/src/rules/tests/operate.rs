@@ -40,7 +40,8 @@ fn a_repeat_is_answered_alike_for_the_newest_calls_whatever_happened_since() {
     }
     world.when_due(id(1));
     assert!(world.find(id(1)).is_none());
-    assert_eq!(world.operate(110, id(1), Act::Purge(act::Purge {})), ActOutcome::Purged, "what is gone is purged");
+    let gone = world.refuse(&make::operate(110, id(1), Act::Purge(act::Purge {})));
+    assert_eq!(gone, Rejection::ExecutionNotFound(id(1)), "what is gone does not exist");
 }
 
 #[test]

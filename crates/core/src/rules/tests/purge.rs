@@ -107,9 +107,9 @@ fn what_is_leaving_is_gone_for_everybody() {
     world.accept(&due(id(1)));
     world.when_due(id(1));
     assert_eq!(
-        world.operate(61, id(1), Act::Purge(act::Purge {})),
-        ActOutcome::Purged,
-        "and so it does when all is gone"
+        world.refuse(&make::operate(61, id(1), Act::Purge(act::Purge {}))),
+        Rejection::ExecutionNotFound(id(1)),
+        "when all is gone, nothing is left that could remember"
     );
     assert_eq!(world.refuse(&make::operate(60, id(1), make::end())), Rejection::ExecutionNotFound(id(1)));
 }

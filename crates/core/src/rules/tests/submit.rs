@@ -5,7 +5,7 @@ use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit, with};
 use crate::{
     Blob, Category, Command, CommandId, Event, Key, Millis, PartitionId, Payload, Policy, Rejection, Reply,
-    RetryPolicy, Span, Submit, Submitted, What, When, Window, limits,
+    RetryPolicy, Span, Subject, Submit, Submitted, What, When, Window, limits,
 };
 
 fn command(submit: Submit) -> Command {
@@ -20,7 +20,8 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     assert_eq!(done.window, Window::default());
     let what = What::Submitted { kind: "work".parse().unwrap(), delayed_until: None };
     let (at, format) = (world.now, Format);
-    let event = Event { format, at, namespace: namespace(), lane: lane(), execution: Some(id(1)), by: None, what };
+    let subject = Subject::Execution { namespace: namespace(), lane: lane(), execution: id(1) };
+    let event = Event { format, at, subject, by: None, what };
     assert_eq!(done.events, [event]);
     let execution = world.execution(id(1));
     let since = world.now;

@@ -1,6 +1,6 @@
 //! How long one attempt may run, however often it renews its lease.
 
-use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, WhyDelayed};
+use crate::record::{AttemptEnd, AttemptKind, ExpiredBy, Finished, Next, Outcome, Readiness, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, claim, due, id, submit, with};
 use crate::{
@@ -39,7 +39,7 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     let retry_at = world.now + Span::seconds(5);
     assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(retry_at) })));
     assert_eq!(done.window, Window { not_before: Some(over), not_after: None });
-    let what = What::TimedOut { attempt: 1, retry_at: Some(retry_at) };
+    let what = What::TimedOut { attempt: 1, retry_at: Some(retry_at), expired_by: None };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what), "one event that is also the lease's");
     assert_eq!((what.outcome(), what.lease()), (None, Some(LeaseEvent::Released)));
     let waiting = world.waiting(id(1));
@@ -54,10 +54,11 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     // W3: every attempt has its own time.
     assert_eq!(claimed.times_out_at, Some(world.now + TIMEOUT));
     let done = world.when_due(id(1));
-    let what = What::TimedOut { attempt: 2, retry_at: None };
+    let what = What::TimedOut { attempt: 2, retry_at: None, expired_by: Some(ExpiredBy::AttemptTimeout) };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!(what.outcome(), Some(Outcome::Expired));
-    let finished = Finished { failure: Some(failure()), ..Finished::new(Outcome::Expired, world.now) };
+    let expired_by = Some(ExpiredBy::AttemptTimeout);
+    let finished = Finished { failure: Some(failure()), expired_by, ..Finished::new(Outcome::Expired, world.now) };
     assert_eq!(*world.finished(id(1)), finished);
     assert_eq!(world.last(id(1)).end, AttemptEnd::Failed { failure: failure(), retry_at: None });
 }

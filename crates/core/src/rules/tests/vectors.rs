@@ -58,7 +58,14 @@ fn constructible() -> Vec<State> {
             for cancelled in [None, Some(cancellation())] {
                 for purging in [None, Some(Purging { left: 64, until: NOW })] {
                     let (failure, cancelled) = (failure.clone(), cancelled.clone());
-                    states.push(State::Finished(Finished { outcome, at: NOW, failure, cancelled, purging }));
+                    states.push(State::Finished(Finished {
+                        outcome,
+                        at: NOW,
+                        failure,
+                        expired_by: None,
+                        cancelled,
+                        purging,
+                    }));
                 }
             }
         }

@@ -62,7 +62,7 @@ impl Checker {
 
     /// Only what has ended is removed, when somebody asked for it or its time was over.
     pub(in crate::checker) fn removals(&self, changes: &[Change], events: &[Event], now: Millis) -> Result<(), String> {
-        for id in events.iter().filter(|event| event.what == What::Purged).filter_map(|event| event.execution) {
+        for id in events.iter().filter(|event| event.what == What::Purged).filter_map(|event| event.execution()) {
             let change = changes.iter().find(|change| change.key == Key::Execution(id));
             let before = change.and_then(|change| execution(change.before.as_deref()));
             let kept_until = before.and_then(|before| match &before.state {

@@ -100,10 +100,10 @@ impl Executions {
             let Key::Execution(id) = change.key else { continue };
             told.insert(id);
             let [before, after] = [&change.before, &change.after].map(|record| execution(record.as_deref()));
-            let own: Vec<&Event> = events.iter().filter(|event| event.execution == Some(id)).collect();
+            let own: Vec<&Event> = events.iter().filter(|event| event.execution() == Some(id)).collect();
             self.changed(when, (before, after), &own).map_err(|what| format!("{id}: {what}"))?;
         }
-        match events.iter().filter_map(|event| event.execution).find(|id| !told.contains(id)) {
+        match events.iter().filter_map(|event| event.execution()).find(|id| !told.contains(id)) {
             Some(id) => Err(format!("an event was written for {id}, which did not change")),
             None => Ok(()),
         }

@@ -70,7 +70,7 @@ fn pauses(policy: &RetryPolicy, retry: u32) -> RangeInclusive<Span> {
     let doubled = Span(policy.first_pause.0.saturating_mul(2_u64.saturating_pow(retry)));
     // Who wants a first pause that is longer than the longest gets it each time.
     let pause = doubled.min(policy.longest_pause).max(policy.first_pause);
-    if policy.jitter { Span(0)..=pause } else { pause..=pause }
+    if policy.jitter { Span(pause.0.div_ceil(2))..=pause } else { pause..=pause }
 }
 
 /// Every failure and every lost lease was answered as the policy says, and is counted.
@@ -108,10 +108,10 @@ mod tests {
         };
         for (policy, retry, least, most) in [
             (policy(800, 800, false), 7, 800, 800),
-            (policy(800, 300, true), 7, 0, 800),
+            (policy(800, 300, true), 7, 400, 800),
             (policy(300, 4_000, false), 0, 300, 300),
             (policy(300, 4_000, false), 3, 2_400, 2_400),
-            (policy(300, 4_000, true), 4, 0, 4_000),
+            (policy(300, 4_000, true), 4, 2_000, 4_000),
             (policy(300, 4_000, false), 500, 4_000, 4_000),
         ] {
             assert_eq!(pauses(&policy, retry), Span(least)..=Span(most), "{policy:?}");

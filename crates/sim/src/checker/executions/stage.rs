@@ -3,7 +3,7 @@
 //! This is a second, smaller statement of the rules, written from their description and sharing no code with them.
 
 use super::holding::{Holding, Run};
-use onward_core::record::{Canceller, Execution, Next, Outcome, PublicState, Readiness, State, Waiting};
+use onward_core::record::{Canceller, Execution, ExpiredBy, Next, Outcome, PublicState, Readiness, State, Waiting};
 use onward_core::{LeaseId, Millis, Span, What};
 
 /// Where an execution stands.
@@ -169,7 +169,7 @@ impl Stage {
         match what {
             What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
             What::Rescheduled { until } => Ok(waits(*until, said_at, paused.cloned())),
-            What::Expired { attempt, paused: was_paused } => {
+            What::Expired { attempt, paused: was_paused, expired_by: ExpiredBy::Deadline } => {
                 ends_right(*attempt, *was_paused)?;
                 if terms.deadline.is_none_or(|deadline| now < deadline) {
                     return Err(format!("it expired at {now}, before its deadline {:?}", terms.deadline));
@@ -220,12 +220,16 @@ impl Stage {
                 holding.goes_on()?;
                 Ok(again(*again_at, Outcome::Failed))
             }
-            What::TimedOut { attempt, retry_at } => {
+            What::TimedOut { attempt, retry_at, expired_by } => {
+                let why = retry_at.is_none().then_some(ExpiredBy::AttemptTimeout);
+                if *expired_by != why {
+                    return Err(format!("it timed out, and is said to have expired by {expired_by:?}"));
+                }
                 holding.timed_out(*attempt, now)?;
                 holding.goes_on()?;
                 Ok(again(*retry_at, Outcome::Expired))
             }
-            What::Expired { attempt: Some(attempt), paused: false } => {
+            What::Expired { attempt: Some(attempt), paused: false, expired_by: ExpiredBy::Deadline } => {
                 holding.expired(*attempt, now)?;
                 Ok(Self::Finished(Outcome::Expired))
             }

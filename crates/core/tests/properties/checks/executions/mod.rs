@@ -55,7 +55,7 @@ pub(super) fn ends(change: &Change<'_>) {
     }
     let going = |id: ExecutionId| change.after.find(id).is_none_or(|execution| execution.is_purging());
     let written = change.changed().filter(|(_, execution)| !execution.is_purging()).count();
-    let told = change.done.events.iter().filter(|event| event.execution.is_some_and(|id| !going(id))).count();
+    let told = change.done.events.iter().filter(|event| event.execution().is_some_and(|id| !going(id))).count();
     let silent = matches!(change.command, Command::Renew(_) | Command::Progress(_));
     assert_eq!(told, if silent { 0 } else { written }, "one event per transition");
 }

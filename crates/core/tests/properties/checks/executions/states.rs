@@ -83,7 +83,7 @@ pub(in crate::checks) fn times(change: &Change<'_>) {
         assert_eq!(execution.result.is_some(), outcome == Some(Outcome::Success));
     }
     for event in &change.done.events {
-        let known = event.execution.and_then(|id| change.after.find(id));
+        let known = event.execution().and_then(|id| change.after.find(id));
         let in_time = known.is_none_or(|execution| execution.changed_at == event.at);
         assert!(in_time, "told at another time than it happened");
     }
