@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 15] = [
+const EACH: [Scenario; 16] = [
     // First, since a server goes on tidying up after the others.
     Scenario::Idle,
     Scenario::Lifecycle,
@@ -14,6 +14,7 @@ const EACH: [Scenario; 15] = [
     Scenario::Latency,
     Scenario::Drain,
     Scenario::Timers,
+    Scenario::Midnight,
     Scenario::Recovery,
     Scenario::Processes,
     Scenario::Remote,

@@ -20,6 +20,7 @@ mod lifecycle;
 mod load;
 mod look;
 mod measure;
+mod midnight;
 mod processes;
 mod raw;
 mod recovery;
@@ -100,6 +101,8 @@ pub(crate) enum Scenario {
     Drain,
     /// How late delayed executions become ready.
     Timers,
+    /// How soon 100,000 executions are ready that are due at one instant after a restart.
+    Midnight,
     /// How soon the work of a killed process can be claimed again.
     Recovery,
     /// What three processes on one store do together, beside one.
@@ -159,6 +162,7 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Latency => latency::measure(site, size).await,
         Scenario::Drain => drain::measure(site, size).await,
         Scenario::Timers => timers::measure(site, size).await,
+        Scenario::Midnight => midnight::measure(site, size).await,
         Scenario::Recovery => recovery::measure(site, size).await,
         Scenario::Processes => processes::measure(site, size).await,
         Scenario::Remote => remote::measure(site, size).await,

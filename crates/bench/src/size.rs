@@ -32,6 +32,8 @@ pub(crate) struct Size {
     pub(crate) timers_over: Span,
     /// Time to submit them before the first is due; doubled when that is not enough.
     pub(crate) timers_lead: Span,
+    /// Executions that are due at one instant.
+    pub(crate) midnight: usize,
     /// Killed processes, the leases each holds, and how long those last.
     pub(crate) trials: usize,
     pub(crate) held_by_trial: usize,
@@ -73,6 +75,7 @@ const FULL: Size = Size {
     timers: 10_000,
     timers_over: Span::seconds(10),
     timers_lead: Span::seconds(2),
+    midnight: 100_000,
     trials: 20,
     held_by_trial: 10,
     trial_lease: Span::seconds(1),
@@ -106,6 +109,7 @@ const QUICK: Size = Size {
     timers: 100,
     timers_over: Span(200),
     timers_lead: Span(200),
+    midnight: 300,
     trials: 1,
     held_by_trial: 2,
     trial_lease: Span::seconds(1),

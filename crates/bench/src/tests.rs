@@ -34,7 +34,7 @@ fn check(report: &Report, bars: &[&str]) {
 }
 
 /// The scenarios of one process in the order in which they run, and the bars of each.
-const OF_ONE_PROCESS: [(Scenario, &[&str]); 9] = [
+const OF_ONE_PROCESS: [(Scenario, &[&str]); 10] = [
     (Scenario::Idle, &["rows written", "reads", "processor"]),
     (
         Scenario::Lifecycle,
@@ -51,6 +51,7 @@ const OF_ONE_PROCESS: [(Scenario, &[&str]); 9] = [
     (Scenario::Latency, &["p50 to 1.5 × raw + 1 ms", "p99 to 3 × raw + 5 ms"]),
     (Scenario::Drain, &[]),
     (Scenario::Timers, &["late, p50", "late, p99 to max(50 ms, 5 × raw)"]),
+    (Scenario::Midnight, &["all ready / submitting"]),
     (Scenario::Leases, &["cost of held leases", "leases that expired"]),
     (Scenario::Retention, &["while removing / without", "gone after so many times its retention"]),
     (Scenario::Costs, &[]),

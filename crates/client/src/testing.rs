@@ -40,7 +40,7 @@ use onward_engine::Error;
 use onward_engine::clock::{Chance, Clock};
 
 use onward_store::memory::Memory;
-use onward_store::{Partitions, Store};
+use onward_store::{Partitions, Range, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -140,7 +140,7 @@ impl TestKit {
     async fn settle(&self) -> Result<()> {
         for _ in 0..ROUNDS_MAX {
             let until = self.now().0.saturating_add(1);
-            if self.store.due(&Partitions::All, 0, until, 1).await?.is_empty() {
+            if self.store.due(&Partitions::All, Range::between(0, until), 1).await?.items.is_empty() {
                 return Ok(());
             }
             tokio::task::yield_now().await;

@@ -10,8 +10,8 @@ use futures_util::stream::BoxStream;
 use onward_core::Span;
 use onward_store::memory::Memory;
 use onward_store::{
-    AuditPage, Batch, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
-    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+    AuditPage, Batch, Count, Cursor, Error, ErrorKind, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta, Outcome,
+    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
 };
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -176,10 +176,10 @@ impl Store for SimStore {
         self.memory.count(index, partitions, cap).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
         self.reach().await?;
-        self.hub.read(self.state.process, format_args!("looks for {limit} due times from {from} to {until}"));
-        let found = self.memory.due(partitions, from, until, limit).await;
+        self.hub.read(self.state.process, format_args!("looks for {limit} due times in {range:?}"));
+        let found = self.memory.due(partitions, range, limit).await;
         self.back(found).await
     }
 

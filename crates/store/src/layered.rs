@@ -1,8 +1,8 @@
 //! A store whose commits and reads pass through a layer: benchmarks observe them there, and tests make them fail.
 
 use crate::{
-    AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
-    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake,
+    AuditPage, Batch, Count, Cursor, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta, Outcome, Page, Partition,
+    Partitions, Range, Record, Result, Stats, Store, Wake,
 };
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -67,9 +67,9 @@ impl<L: StoreLayer> Store for LayeredStore<L> {
         self.inner.count(index, partitions, cap).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
         self.layer.read().await?;
-        self.inner.due(partitions, from, until, limit).await
+        self.inner.due(partitions, range, limit).await
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {

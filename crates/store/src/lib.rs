@@ -87,8 +87,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// How many entries an index has, counted up to `cap`.
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count>;
 
-    /// Records with `from <= due < until`, earliest first; the rank of each is its due time.
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>>;
+    /// Records by their due times, in the order of an index; the rank of each is its due time.
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page>;
 
     /// Entries of a record's log with a sequence above `after`, in order.
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>>;

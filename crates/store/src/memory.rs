@@ -9,8 +9,8 @@ mod contents;
 use crate::cost::Cost;
 use crate::layout::LAYOUT;
 use crate::{
-    AuditPage, Batch, Clock, Count, Cursor, Durability, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta,
-    Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Durability, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use contents::Contents;
@@ -184,8 +184,8 @@ impl Store for Memory {
         Ok(self.read()?.count(index, partitions, cap))
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
-        Ok(self.read()?.due(partitions, from, until, limit))
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        Ok(self.read()?.due(partitions, &range, limit))
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {

@@ -36,6 +36,14 @@ pub struct Range {
     pub direction: Direction,
 }
 
+impl Range {
+    /// Ranks from the first on and below the second, lowest first.
+    #[must_use]
+    pub fn between(from: u64, until: u64) -> Self {
+        Self { from: Some(from), until: Some(until), ..Self::default() }
+    }
+}
+
 /// The order of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Direction {

@@ -319,9 +319,9 @@ async fn commit(store: &dyn Store, batch: Batch) -> Version {
 /// The ranks under which records are listed, and their due times.
 async fn listed(store: &dyn Store) -> (Vec<u64>, Vec<u64>) {
     let page = store.scan(&IndexName::new("list"), &Partitions::All, Range::default(), 100).await.expect("scanned");
-    let due = store.due(&Partitions::All, 0, u64::MAX, 100).await.expect("read");
+    let due = store.due(&Partitions::All, Range::default(), 100).await.expect("read");
     let ranks = |found: Vec<Found>| found.into_iter().map(|found| found.rank).collect();
-    (ranks(page.items), ranks(due))
+    (ranks(page.items), ranks(due.items))
 }
 
 #[tokio::test]

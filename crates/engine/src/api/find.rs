@@ -225,24 +225,19 @@ async fn step(
     Ok(positions)
 }
 
-/// Reads due times from the position's time on, so entries of that same time are read again and left out.
+/// Reads up to `size` due times after a position.
 async fn due_step(shared: &Shared, from: u64, after: Option<Position>, size: usize) -> Result<Vec<Position>, Error> {
-    let start = after.map_or(from, |(rank, _)| rank);
-    let mut limit = 2 * size;
+    let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
+    let mut range = Range { after, ..Range::between(from, index::HOUSEKEEPING) };
     loop {
-        let found = shared.store.due(&Partitions::All, start, index::HOUSEKEEPING, limit).await?;
-        let complete = found.len() < limit;
-        let behind =
-            |place: &Position| after.is_none_or(|(rank, id)| (place.0, place.1.to_string()) > (rank, id.to_string()));
-        let positions: Vec<Position> = found
-            .iter()
-            .filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?)))
-            .filter(behind)
-            .collect();
-        if complete || positions.len() >= size {
+        let page = shared.store.due(&Partitions::All, range.clone(), size).await?;
+        let positions: Vec<Position> =
+            page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))).collect();
+        range.after = page.items.last().map(|last| (last.rank, last.key.clone()));
+        // A page of other records says nothing about what is behind it.
+        if !positions.is_empty() || !page.more {
             return Ok(positions);
         }
-        limit *= 2;
     }
 }
 

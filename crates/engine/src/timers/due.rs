@@ -5,14 +5,14 @@ use crate::members::roster::Homes;
 use crate::messages::delivery;
 use crate::shared::Shared;
 use crate::timers::failures::{FailureTracker, Verdict};
-use crate::timers::heap::Next;
+use crate::timers::heap::{Next, Place};
 use crate::{Error, binding};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
 use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
-use onward_store::{Batch, Found, Home, Partition, Version};
+use onward_store::{Batch, Found, Home, Partition, Range, Version};
 use std::sync::Arc;
 
 /// Pause before a failed item is tried again.
@@ -132,22 +132,24 @@ pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key)
 }
 
 /// Reads due times from the store into memory; returns how long to wait before asking the timers again.
-async fn read(shared: &Shared, from: Millis, until: Millis) -> Span {
+async fn read(shared: &Shared, from: Place, until: Millis) -> Span {
     let Some(homes) = shared.homes().partitions() else {
         // Without partitions there is nothing to wait for but a change of homes.
         return limits::FUTURE_MAX;
     };
     let reading = shared.timers.begin_reading();
     // Another job does the housekeeping.
-    let end = until.0.min(index::HOUSEKEEPING);
-    match shared.store.due(&homes, from.0, end, limits::DUE_PAGE_MAX).await {
-        Ok(found) => {
-            let complete = found.len() < limits::DUE_PAGE_MAX;
+    let after = from.after.map(|key| (from.time.0, key));
+    let range = Range { after, ..Range::between(from.time.0, until.0.min(index::HOUSEKEEPING)) };
+    match shared.store.due(&homes, range, limits::DUE_PAGE_MAX).await {
+        Ok(page) => {
+            let last = page.items.last().filter(|_| page.more);
+            let cut_at = last.map(|last| Place { time: Millis(last.rank), after: Some(last.key.clone()) });
             let time = |found: Found| {
                 let key = found.key.as_str().parse::<Key>().ok()?;
                 Some((Millis(found.rank), PartitionId(found.partition.0), key))
             };
-            reading.end(found.into_iter().filter_map(time).collect(), from, until, complete);
+            reading.end(page.items.into_iter().filter_map(time).collect(), until, cut_at);
             Span(0)
         }
         Err(error) => {
@@ -195,6 +197,6 @@ async fn ask_time(shared: &Shared) {
 pub(crate) async fn read_near(shared: &Shared) {
     if shared.homes() != Homes::Nowhere {
         let horizon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
-        read(shared, Millis(0), horizon).await;
+        read(shared, Place::at(Millis(0)), horizon).await;
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::lookup::Lookup;
 use onward_core::{Key, Millis, PartitionId, limits};
+use onward_store as store;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use tokio::sync::Notify;
@@ -21,21 +22,36 @@ pub(crate) struct Timers {
 struct Inner {
     times: BTreeSet<(Millis, PartitionId, Key)>,
     by_key: Lookup<Key, (Millis, PartitionId)>,
-    /// Every due time up to this one was in memory when the store was last read; later ones are read as they come near.
-    known_until: Millis,
+    /// Every due time before this place was in memory when the store was last read; later ones are read as they come near.
+    known: Place,
     /// Reads of the store in progress.
     readings: u32,
     /// Counts the resets, so that a read from before one is ignored.
     generation: u64,
 }
 
+/// A place among the due times of the store, which are in the order of their times and then of their keys: behind `after`
+/// at this time, or before everything at this time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) time: Millis,
+    pub(crate) after: Option<store::Key>,
+}
+
+impl Place {
+    /// Before everything at a time.
+    pub(crate) fn at(time: Millis) -> Self {
+        Self { time, after: None }
+    }
+}
+
 /// What the job that fires due times does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Sleep until a time becomes due.
     SleepUntil(Millis),
-    /// Read the store from this time on, then ask again.
-    ReadFrom(Millis),
+    /// Read the store from this place on, then ask again.
+    ReadFrom(Place),
     /// Sleep until a due time arrives.
     Sleep,
 }
@@ -60,7 +76,7 @@ impl Timers {
         let inner = Inner {
             times: BTreeSet::new(),
             by_key: Lookup::default(),
-            known_until: Millis(0),
+            known: Place::at(Millis(0)),
             readings: 0,
             generation: 0,
         };
@@ -85,7 +101,7 @@ impl Timers {
             if inner.by_key.get(key).map(|(known, _)| *known) == before {
                 inner.forget(key);
             }
-            if let Some(due) = after.filter(|due| *due <= inner.known_until || inner.readings > 0) {
+            if let Some(due) = after.filter(|due| *due <= inner.known.time || inner.readings > 0) {
                 inner.remind(partition, key.clone(), due);
                 earliest = Some(earliest.map_or(due, |earliest: Millis| earliest.min(due)));
             }
@@ -116,9 +132,9 @@ impl Timers {
     pub(crate) fn next(&self) -> Next {
         let inner = self.lock();
         match inner.first() {
-            Some(time) if time <= inner.known_until => Next::SleepUntil(time),
-            None if inner.known_until == Millis(u64::MAX) => Next::Sleep,
-            _ => Next::ReadFrom(inner.known_until),
+            Some(time) if time <= inner.known.time => Next::SleepUntil(time),
+            None if inner.known.time == Millis(u64::MAX) => Next::Sleep,
+            _ => Next::ReadFrom(inner.known.clone()),
         }
     }
 
@@ -147,7 +163,7 @@ impl Timers {
         let mut inner = self.lock();
         inner.times.clear();
         inner.by_key.clear();
-        inner.known_until = Millis(0);
+        inner.known = Place::at(Millis(0));
         inner.generation += 1;
         drop(inner);
         self.earlier.notify_one();
@@ -155,19 +171,17 @@ impl Timers {
 }
 
 impl Reading<'_> {
-    /// Takes in what was read. A complete read knows everything up to `until`; one that was cut off knows only up to
+    /// Takes in what was read. A read that was not cut off knows everything before `until`; one that was knows only up to
     /// its last item, regardless of what was known before, since other processes write too.
-    pub(crate) fn end(self, found: Vec<(Millis, PartitionId, Key)>, from: Millis, until: Millis, complete: bool) {
+    pub(crate) fn end(self, found: Vec<(Millis, PartitionId, Key)>, until: Millis, cut_at: Option<Place>) {
         let mut inner = self.timers.lock();
         if inner.generation != self.generation {
             return;
         }
-        let last = found.last().map_or(from, |(time, ..)| *time);
         for (due, partition, key) in found {
             inner.remind(partition, key, due);
         }
-        // A page full of one millisecond must not be read for ever; the sweep finds what comes after it.
-        inner.known_until = if complete { inner.known_until.max(until) } else { last.max(Millis(from.0 + 1)) };
+        inner.known = cut_at.unwrap_or_else(|| Place::at(until).max(inner.known.clone()));
         drop(inner);
         self.timers.earlier.notify_one();
     }
@@ -206,7 +220,7 @@ impl Inner {
             while self.times.len() > limits::TIMERS_MAX / 2 {
                 if let Some((due, _, key)) = self.times.pop_last() {
                     self.by_key.remove(&key);
-                    self.known_until = self.known_until.min(Millis(due.0.saturating_sub(1)));
+                    self.known = self.known.clone().min(Place::at(due));
                 }
             }
         }
@@ -232,7 +246,7 @@ mod tests {
 
     fn all_known() -> Timers {
         let timers = Timers::new();
-        timers.begin_reading().end(Vec::new(), Millis(0), Millis(u64::MAX), true);
+        timers.begin_reading().end(Vec::new(), Millis(u64::MAX), None);
         timers
     }
 
@@ -240,14 +254,14 @@ mod tests {
     fn times_beyond_the_known_part_are_read_not_remembered() {
         let timers = Timers::new();
         timers.set(HERE, &key(1), None, Some(50));
-        assert_eq!(timers.next(), Next::ReadFrom(Millis(0)));
+        assert_eq!(timers.next(), Next::ReadFrom(Place::at(Millis(0))));
         let reading = timers.begin_reading();
         timers.set(HERE, &key(2), None, Some(70));
-        reading.end(vec![(Millis(50), HERE, key(1))], Millis(0), Millis(60), true);
+        reading.end(vec![(Millis(50), HERE, key(1))], Millis(60), None);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(50)));
         assert_eq!(timers.take_due(Millis(60), 10), [(HERE, key(1))]);
-        assert_eq!(timers.next(), Next::ReadFrom(Millis(60)), "there may be unread times before 70");
-        timers.begin_reading().end(Vec::new(), Millis(60), Millis(u64::MAX), true);
+        assert_eq!(timers.next(), Next::ReadFrom(Place::at(Millis(60))), "there may be unread times before 70");
+        timers.begin_reading().end(Vec::new(), Millis(u64::MAX), None);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(70)), "what arrived during the first reading is kept");
         timers.set(HERE, &key(2), Some(70), None);
         assert_eq!(timers.next(), Next::Sleep);
@@ -257,7 +271,7 @@ mod tests {
     fn an_earlier_time_found_by_a_reading_or_a_reminder_wins() {
         let timers = all_known();
         timers.set(HERE, &key(1), None, Some(30));
-        timers.begin_reading().end(vec![(Millis(13), HERE, key(1))], Millis(0), Millis(40), true);
+        timers.begin_reading().end(vec![(Millis(13), HERE, key(1))], Millis(40), None);
         assert_eq!(timers.next(), Next::SleepUntil(Millis(13)), "another process moved it");
         timers.remind(HERE, &key(1), Millis(20));
         assert_eq!(timers.next(), Next::SleepUntil(Millis(13)));
@@ -271,13 +285,15 @@ mod tests {
     fn a_reading_that_was_cut_or_forgotten_claims_to_know_nothing_more() {
         let timers = all_known();
         let page = (1..=3).map(|n| (Millis(n), HERE, key(n))).collect();
-        timers.begin_reading().end(page, Millis(0), Millis(100), false);
+        let cut = Place { time: Millis(3), after: Some(store::Key::new("k")) };
+        timers.begin_reading().end(page, Millis(100), Some(cut.clone()));
+        assert_eq!(timers.next(), Next::SleepUntil(Millis(1)), "what is read is enough for now");
         assert_eq!(timers.take_due(Millis(3), 10).len(), 3);
-        assert_eq!(timers.next(), Next::ReadFrom(Millis(3)));
+        assert_eq!(timers.next(), Next::ReadFrom(cut), "others of the same time may follow");
         let old = timers.begin_reading();
         timers.reset();
-        old.end(vec![(Millis(5), HERE, key(5))], Millis(3), Millis(100), true);
-        assert_eq!(timers.next(), Next::ReadFrom(Millis(0)));
+        old.end(vec![(Millis(5), HERE, key(5))], Millis(100), None);
+        assert_eq!(timers.next(), Next::ReadFrom(Place::at(Millis(0))));
     }
 
     #[test]

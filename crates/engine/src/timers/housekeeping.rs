@@ -9,7 +9,7 @@ use crate::timers::due;
 use crate::timers::failures::{FailureTracker, Verdict};
 use futures_util::future::join_all;
 use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
-use onward_store::Found;
+use onward_store::{Found, Range};
 use std::sync::Arc;
 
 /// Records removed in one step: few enough that no other commit waits long behind it.
@@ -42,11 +42,11 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 /// it starves.
 async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span {
     let usual = Span(2 * shared.options.sweep_every.0);
-    let mut from = index::HOUSEKEEPING;
+    let mut range = Range { from: Some(index::HOUSEKEEPING), ..Range::default() };
     tracker.next_cycle();
     while let Some(homes) = shared.homes().partitions().filter(|_| !shared.is_stopping()) {
-        let found = match shared.store.due(&homes, from, u64::MAX, STEP).await {
-            Ok(found) => found,
+        let found = match shared.store.due(&homes, range.clone(), STEP).await {
+            Ok(page) => page.items,
             Err(error) => {
                 tracing::warn!(%error, "records past their retention could not be read; trying again");
                 return RETRY_AFTER;
@@ -57,11 +57,9 @@ async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span 
         if first > now {
             return usual.min(first - now).max(Span(1));
         }
-        let last = found.last().map_or(from, |found| found.rank);
+        range.after = found.last().map(|last| (last.rank, last.key.clone()));
         let began = shared.clock.now();
         step(shared, tracker, found.into_iter().filter(|found| time(found) <= now)).await;
-        // Further records with the last rank come in the next round.
-        from = last + 1;
         let rest = shared.clock.sleep(rest(shared.clock.now() - began, now - first));
         tokio::select! { biased; () = shared.stopped() => {}, () = rest => {} }
     }

@@ -1,11 +1,14 @@
 //! Submitting, claiming, completing, failing, waiting for a time.
 
 use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, work, worker};
+use onward_core::record::PublicState;
 use onward_core::{
-    Category, Failure, IdempotencyKey, Millis, Name, NewExecution, Payload, PayloadSlot, Policy, Report, Reported,
-    RetryPolicy, Span, end,
+    Category, Failure, IdempotencyKey, Millis, Name, Namespace, NewExecution, Payload, PayloadSlot, Policy, Report,
+    Reported, RetryPolicy, Span, end, limits,
 };
-use onward_engine::{Engine, Error};
+use onward_engine::clock::Clock;
+use onward_engine::{Engine, Error, FindFilter};
+use std::collections::BTreeSet;
 
 pub(crate) async fn submitted_work_is_claimed_and_completed(world: World) {
     let engine = world.engine().await;
@@ -97,6 +100,37 @@ pub(crate) async fn delayed_work_becomes_ready_at_its_time(world: World) {
     assert_eq!(state(&engine, late).await, "delayed");
     world.clock.advance(Span::hours(30));
     eventually("the late one is ready", async || state(&engine, late).await == "waiting").await;
+}
+
+/// More work than several reads of due times bring is due at one instant, right after a restart. No sweep is needed for
+/// what is behind the first reads, and a listing goes through all of it in bounded steps.
+pub(crate) async fn a_crowd_that_is_due_at_one_instant_becomes_ready(world: World) {
+    let (crowd, instant) = (2 * limits::DUE_PAGE_MAX + 500, world.clock.now() + Span::hours(1));
+    let engine = world.engine().await;
+    for call in (0..crowd).collect::<Vec<_>>().chunks(limits::CALL_ITEMS_MAX) {
+        let new = |_: &usize| NewExecution { run_at: Some(instant), ..work("tick") };
+        for answer in engine.submit_many(call.iter().map(new).collect()).await.expect("answered") {
+            answer.expect("accepted");
+        }
+    }
+    let (filter, mut cursor) = (FindFilter { state: Some(PublicState::Delayed), ..FindFilter::default() }, None);
+    let mut listed = BTreeSet::new();
+    loop {
+        let page = engine.find(&Namespace::default(), &filter, cursor.as_deref(), 1_000).await.expect("found");
+        assert!(page.scanned <= 2_000, "{} entries were read for a page", page.scanned);
+        listed.extend(page.executions.iter().map(|execution| execution.id));
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed.len(), crowd);
+    engine.abort();
+    engine.store().close().await.expect("closed");
+    drop(engine);
+    let engine = world.engine().await;
+    world.clock.advance(Span::hours(1));
+    eventually("all are ready", async || engine.metrics().delayed_promoter == crowd as u64).await;
 }
 
 pub(crate) async fn large_and_binary_payloads_come_back_exactly(world: World) {

@@ -2,15 +2,16 @@
 
 use super::Subject;
 use super::kit::{P, delete, dues, put, record};
-use crate::{Millis, Partitions, Record, Store};
+use crate::{Millis, Partitions, Range, Record, Store};
 
 fn due_at(name: &str, due: Option<Millis>) -> Record {
     Record { due, ..record(name, "body") }
 }
 
 async fn between(store: &dyn Store, from: Millis, until: Millis, limit: usize) -> Vec<(u64, String)> {
-    let found = store.due(&Partitions::All, from, until, limit).await.expect("the store tells due times");
-    found.into_iter().map(|found| (found.rank, found.key.to_string())).collect()
+    let found =
+        store.due(&Partitions::All, Range::between(from, until), limit).await.expect("the store tells due times");
+    found.items.into_iter().map(|found| (found.rank, found.key.to_string())).collect()
 }
 
 /// `from <= due < until`, earliest first, equal times by key, at most as many as asked.

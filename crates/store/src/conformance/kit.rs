@@ -125,8 +125,8 @@ pub(super) async fn scan(store: &dyn Store, name: &str, range: Range) -> Vec<(u6
 
 /// All due times, earliest first.
 pub(super) async fn dues(store: &dyn Store) -> Vec<(u64, String)> {
-    let found = store.due(&Partitions::All, 0, u64::MAX, 10_000).await.expect("the store tells due times");
-    found.into_iter().map(|found| (found.rank, found.key.to_string())).collect()
+    let found = store.due(&Partitions::All, Range::default(), 10_000).await.expect("the store tells due times");
+    found.items.into_iter().map(|found| (found.rank, found.key.to_string())).collect()
 }
 
 pub(super) async fn log(store: &dyn Store, partition: Partition, name: &str) -> Vec<(u64, Bytes)> {

@@ -68,7 +68,7 @@ async fn refuses_everything(store: &dyn Store) {
         store.commit(vec![Batch::new(P, fresh())]).await.err(),
         store.scan(&name, &all, Range::default(), 1).await.err(),
         store.count(&name, &all, 1).await.err(),
-        store.due(&all, 0, 1, 1).await.err(),
+        store.due(&all, Range::between(0, 1), 1).await.err(),
         store.read_log(P, &key("a"), 0, 1).await.err(),
         store.read_feed(&Cursor::start(), 1).await.err(),
         store.health().await.err(),

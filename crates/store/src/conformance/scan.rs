@@ -134,8 +134,8 @@ pub async fn partitions_filter_a_scan(subject: &dyn Subject) {
     assert_eq!(found, [(1, 1), (3, 3), (5, 1), (7, 3), (9, 1), (11, 3)]);
     let page = store.scan(&index("i"), &some, Range::default(), 4).await.expect("the store scans");
     assert_eq!((page.items.len(), page.more), (4, true));
-    let due = store.due(&some, 2, 10, 100).await.expect("the store tells due times");
-    let due: Vec<(u64, u16)> = due.iter().map(|found| (found.rank, found.partition.0)).collect();
+    let due = store.due(&some, Range::between(2, 10), 100).await.expect("the store tells due times");
+    let due: Vec<(u64, u16)> = due.items.iter().map(|found| (found.rank, found.partition.0)).collect();
     assert_eq!(due, [(3, 3), (5, 1), (7, 3), (9, 1)]);
     let count = store.count(&index("i"), &some, 100).await.expect("the store counts");
     assert_eq!((count.n, count.capped), (6, false));

@@ -166,20 +166,13 @@ impl Contents {
     }
 
     pub(super) fn scan(&self, index: &IndexName, partitions: &Partitions, range: &Range, limit: usize) -> Page {
-        let matching = self
-            .held
-            .entries
-            .range(rank_bounds(index, range))
-            .filter(|((_, rank, key), partition)| partitions.contains(**partition) && within(range, *rank, key))
-            .map(|((_, rank, key), partition)| Found { rank: *rank, key: key.clone(), partition: *partition });
-        let wanted = limit.saturating_add(1);
-        let mut items: Vec<Found> = match range.direction {
-            Direction::Ascending => matching.take(wanted).collect(),
-            Direction::Descending => matching.rev().take(wanted).collect(),
+        let places = self.held.entries.range(rank_bounds(index, range));
+        let found = |((_, rank, key), partition): (&(IndexName, u64, Key), &Partition)| Found {
+            rank: *rank,
+            key: key.clone(),
+            partition: *partition,
         };
-        let more = items.len() > limit;
-        items.truncate(limit);
-        Page { items, more }
+        page(places.map(found), partitions, range, limit)
     }
 
     pub(super) fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Count {
@@ -188,17 +181,20 @@ impl Contents {
         Count { n: page.items.len() as u64, capped: page.more }
     }
 
-    pub(super) fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Vec<Found> {
-        if from >= until {
-            return Vec::new();
-        }
-        self.held
-            .due
-            .range((from, Key::new(""))..(until, Key::new("")))
-            .filter(|(_, partition)| partitions.contains(**partition))
-            .take(limit)
-            .map(|((due, key), partition)| Found { rank: *due, key: key.clone(), partition: *partition })
-            .collect()
+    pub(super) fn due(&self, partitions: &Partitions, range: &Range, limit: usize) -> Page {
+        let (low, high) = ranks(range);
+        let above = high.checked_add(1).map_or(Bound::Unbounded, |above| Bound::Excluded((above, Key::new(""))));
+        let places = if low <= high {
+            self.held.due.range((Bound::Included((low, Key::new(""))), above))
+        } else {
+            self.held.due.range((0, Key::new(""))..(0, Key::new("")))
+        };
+        let found = |((due, key), partition): (&(u64, Key), &Partition)| Found {
+            rank: *due,
+            key: key.clone(),
+            partition: *partition,
+        };
+        page(places.map(found), partitions, range, limit)
     }
 
     pub(super) fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {
@@ -221,6 +217,19 @@ impl Contents {
 }
 
 /// Whether a place lies in a range, in the direction of the scan.
+/// The first places of a range, in its direction.
+fn page(places: impl DoubleEndedIterator<Item = Found>, partitions: &Partitions, range: &Range, limit: usize) -> Page {
+    let matching = places.filter(|found| partitions.contains(found.partition) && within(range, found.rank, &found.key));
+    let wanted = limit.saturating_add(1);
+    let mut items: Vec<Found> = match range.direction {
+        Direction::Ascending => matching.take(wanted).collect(),
+        Direction::Descending => matching.rev().take(wanted).collect(),
+    };
+    let more = items.len() > limit;
+    items.truncate(limit);
+    Page { items, more }
+}
+
 fn within(range: &Range, rank: u64, key: &Key) -> bool {
     let behind = range.after.as_ref().is_none_or(|(at, name)| match range.direction {
         Direction::Ascending => (rank, key) > (*at, name),
@@ -229,14 +238,20 @@ fn within(range: &Range, rank: u64, key: &Key) -> bool {
     behind && range.from.is_none_or(|from| from <= rank) && range.until.is_none_or(|until| rank < until)
 }
 
-/// Where the ranks that a scan can touch begin and end, so that a page does not start at the front each time.
-fn rank_bounds(index: &IndexName, range: &Range) -> std::ops::Range<(IndexName, u64, Key)> {
+/// The lowest and the highest rank that a range can touch, so that a page does not start at the front each time.
+fn ranks(range: &Range) -> (u64, u64) {
     let at = range.after.as_ref().map(|(rank, _)| *rank);
     let (mut low, mut high) = (range.from.unwrap_or(0), range.until.map_or(u64::MAX, |until| until.saturating_sub(1)));
     match range.direction {
         Direction::Ascending => low = low.max(at.unwrap_or(0)),
         Direction::Descending => high = high.min(at.unwrap_or(u64::MAX)),
     }
+    (low, high)
+}
+
+/// Where the places of an index that a range can touch begin and end.
+fn rank_bounds(index: &IndexName, range: &Range) -> std::ops::Range<(IndexName, u64, Key)> {
+    let (low, high) = ranks(range);
     let start = (index.clone(), low, Key::new(""));
     let end = match high.checked_add(1) {
         Some(above) => (index.clone(), above, Key::new("")),

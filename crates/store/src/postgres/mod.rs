@@ -30,8 +30,8 @@ mod writer;
 
 use crate::place_cache::PlaceCache;
 use crate::{
-    AuditPage, Batch, Clock, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis,
-    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta, Outcome, Page,
+    Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -192,8 +192,8 @@ impl Store for Postgres {
         query::count(self.reading()?, index, partitions, cap).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
-        query::due(self.reading()?, partitions, from, until, limit).await
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        query::due(self.reading()?, partitions, &range, limit).await
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {

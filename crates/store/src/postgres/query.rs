@@ -5,8 +5,7 @@ use super::statement::Ask;
 use super::value::{self, column, partition};
 use crate::sql::{DUE, clamp, rank_from_sql, rank_to_sql};
 use crate::{
-    Count, Direction, Found, IndexName, Key, LogEntry, Millis, Page, Partition, Partitions, Range, Record, Result,
-    check,
+    Count, Direction, Found, IndexName, Key, LogEntry, Page, Partition, Partitions, Range, Record, Result, check,
 };
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -42,18 +41,8 @@ pub(super) async fn scan(
 }
 
 /// Records by due time: the range of entries with the reserved name.
-pub(super) async fn due(
-    readers: &Readers,
-    partitions: &Partitions,
-    from: Millis,
-    until: Millis,
-    limit: usize,
-) -> Result<Vec<Found>> {
-    if from >= until || limit == 0 {
-        return Ok(Vec::new());
-    }
-    let range = Range { from: Some(from), until: Some(until), ..Range::default() };
-    Ok(page(readers, DUE, partitions, &range, limit).await?.items)
+pub(super) async fn due(readers: &Readers, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {
+    page(readers, DUE, partitions, range, limit).await
 }
 
 async fn page(readers: &Readers, index: &str, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {

@@ -19,8 +19,8 @@ mod watch;
 mod writer;
 
 use crate::{
-    AuditPage, Batch, Clock, Count, Cursor, Durability, Error, FeedPage, Found, Health, Home, IndexName, Key, LogEntry,
-    Meta, Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Durability, Error, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -225,9 +225,9 @@ impl Store for Sqlite {
         self.reading()?.read(move |conn| query::count(conn, &index, &partitions, cap)).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
         let partitions = partitions.clone();
-        self.reading()?.read(move |conn| query::due(conn, &partitions, from, until, limit)).await
+        self.reading()?.read(move |conn| query::due(conn, &partitions, &range, limit)).await
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {

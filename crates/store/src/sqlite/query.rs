@@ -186,18 +186,8 @@ impl ToSql for Edge {
 }
 
 /// Records by due time: the range of entries with the reserved name.
-pub(super) fn due(
-    conn: &Connection,
-    partitions: &Partitions,
-    from: Millis,
-    until: Millis,
-    limit: usize,
-) -> Result<Vec<Found>> {
-    let range = Range { from: Some(from), until: Some(until), ..Range::default() };
-    if from >= until || limit == 0 {
-        return Ok(Vec::new());
-    }
-    Ok(page(conn, DUE, partitions, &range, limit)?.items)
+pub(super) fn due(conn: &Connection, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {
+    page(conn, DUE, partitions, range, limit)
 }
 
 /// Entries of a record's log.

@@ -23,8 +23,8 @@ mod watch;
 
 use crate::check::Plan;
 use crate::{
-    AuditPage, Batch, Clock, Count, Cursor, Error, ErrorKind, FeedPage, Found, Health, Home, IndexName, Key, LogEntry,
-    Meta, Millis, Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
+    AuditPage, Batch, Clock, Count, Cursor, Error, ErrorKind, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta,
+    Outcome, Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, check,
 };
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -192,8 +192,8 @@ impl Store for Valkey {
         self.reading()?.count(index, partitions, cap).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
-        self.reading()?.due(partitions, from, until, limit).await
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        self.reading()?.due(partitions, &range, limit).await
     }
 
     async fn read_log(&self, partition: Partition, log: &Key, after: u64, limit: usize) -> Result<Vec<LogEntry>> {

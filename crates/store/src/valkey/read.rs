@@ -73,9 +73,8 @@ impl Reader<'_> {
         self.page(index.as_str(), &self.tags(partitions), partitions, range, limit).await
     }
 
-    pub(super) async fn due(&self, partitions: &Partitions, from: u64, until: u64, limit: usize) -> Result<Vec<Found>> {
-        let range = Range { from: Some(from), until: Some(until), ..Range::default() };
-        Ok(self.page(DUE, &self.tags(partitions), partitions, &range, limit).await?.items)
+    pub(super) async fn due(&self, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {
+        self.page(DUE, &self.tags(partitions), partitions, range, limit).await
     }
 
     pub(super) async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

@@ -30,8 +30,8 @@ async fn contents(store: &dyn Store, acknowledged: &BTreeSet<u64>) -> Result<(),
     if !lost.is_empty() {
         return Err(format!("{} acknowledged, {} present, lost {lost:?}...", acknowledged.len(), present.len()));
     }
-    let due = store.due(&Partitions::All, 0, u64::MAX, ALL).await.map_err(said)?;
-    equal("due times", &present, due.iter().map(|found| found.rank))?;
+    let due = store.due(&Partitions::All, Range::default(), ALL).await.map_err(said)?;
+    equal("due times", &present, due.items.iter().map(|found| found.rank))?;
     let feed = store.read_feed(&Cursor::start(), ALL).await.map_err(said)?;
     equal("events", &present, feed.events.iter().map(|event| number(&event.body)))?;
     if feed.gap {

@@ -5,8 +5,8 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use onward_store::conformance::Subject;
 use onward_store::{
-    AuditPage, Batch, Count, Cursor, FeedPage, Found, Health, Home, IndexName, Key, LogEntry, Meta, Millis, Outcome,
-    Page, Partition, Partitions, Range, Record, Result, Stats, Store, Wake, valkey,
+    AuditPage, Batch, Count, Cursor, FeedPage, Health, Home, IndexName, Key, LogEntry, Meta, Outcome, Page, Partition,
+    Partitions, Range, Record, Result, Stats, Store, Wake, valkey,
 };
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -65,9 +65,9 @@ impl Store for Apart {
         self.0.count(index, &all_out(partitions), cap).await
     }
 
-    async fn due(&self, partitions: &Partitions, from: Millis, until: Millis, limit: usize) -> Result<Vec<Found>> {
-        let mut due = self.0.due(&all_out(partitions), from, until, limit).await?;
-        due.iter_mut().for_each(|found| found.partition = back(found.partition));
+    async fn due(&self, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        let mut due = self.0.due(&all_out(partitions), range, limit).await?;
+        due.items.iter_mut().for_each(|found| found.partition = back(found.partition));
         Ok(due)
     }
 
