@@ -33,8 +33,8 @@ pub(crate) async fn looks(engine: &Engine, times: usize) -> Result<Looks, Error>
     let all = FindFilter::default();
     let filters = [
         ("all", all.clone()),
-        ("waiting", FindFilter { state: Some(PublicState::Waiting), ..all.clone() }),
-        ("completed", FindFilter { state: Some(PublicState::Completed), ..all.clone() }),
+        ("waiting", FindFilter { states: [PublicState::Waiting].into(), ..all.clone() }),
+        ("completed", FindFilter { states: [PublicState::Completed].into(), ..all.clone() }),
     ];
     let mut pages = Vec::new();
     for (name, filter) in filters {

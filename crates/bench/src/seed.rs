@@ -121,6 +121,7 @@ impl Life {
             execution,
             lease,
             worker: work::name("bench-worker-1"),
+            build: None,
             capabilities: Class::default(),
             ttl: limits::LEASE_DEFAULT,
         };

@@ -8,7 +8,7 @@ use super::site::Fresh;
 use super::{Error, Site, Size, progress, raw, work};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use onward_core::{Command, CommandId, ExecutionId, Lane, Millis, PartitionId, Submit, When};
+use onward_core::{Arrival, Command, CommandId, ExecutionId, Lane, Millis, PartitionId, Submit, When};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use onward_engine::{Engine, Options};
 use onward_store::Batch;
@@ -203,7 +203,8 @@ impl Side for RawSide {
 pub(crate) fn submit(chance: &Chance, lane: &Lane, now: Millis, when: When, partitions: u16) -> Submit {
     let mut new = Box::new(work::execution(lane));
     new.set_when(when);
-    Submit { command: CommandId(chance.id()), id: work::id(chance, now, partitions), new }
+    let arrived = Arrival::at(now, 0);
+    Submit { command: CommandId(chance.id()), id: work::id(chance, now, partitions), arrived, new }
 }
 
 #[cfg(test)]

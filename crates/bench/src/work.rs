@@ -41,6 +41,7 @@ pub(crate) fn wants(lane: &Lane, lease: Span) -> Wants {
         lanes: vec![lane.clone()],
         capabilities: Class::default(),
         worker: name("bench-worker-1"),
+        build: None,
         lease,
         max: 1,
     }

@@ -75,6 +75,7 @@ fn wants(args: &EngineArgs) -> Result<Wants, onward::Error> {
         lanes: vec![work::HELD_LANE.parse()?],
         capabilities: Class::default(),
         worker: args.name.parse()?,
+        build: None,
         lease: Span(args.lease),
         max: 1,
     })

@@ -21,7 +21,7 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 const CHANGING: [&str; 13] = [
     "state",
     "changed_at",
-    "queued_at",
+    "place",
     "started_at",
     "attempts",
     "retries",

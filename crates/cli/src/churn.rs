@@ -50,6 +50,7 @@ fn wants(lease: Duration) -> Result<Wants, Problem> {
         lanes: vec![Lane::default()],
         capabilities: Class::default(),
         worker: format!("churn-{}", std::process::id()).parse().map_err(Error::from)?,
+        build: None,
         lease: Span(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX)),
         max: 1,
     })

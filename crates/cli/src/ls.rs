@@ -9,6 +9,7 @@ use onward::engine::Counts;
 use onward::store::Count;
 use onward::wire::{CountsAnswer, FoundPage};
 use onward::{FindFilter, Found, PublicState};
+use std::collections::BTreeSet;
 
 pub(crate) async fn run(args: &LsArgs, store: &str, json: bool) -> Result<Exit, Problem> {
     let filter = filter(&args.filter)?;
@@ -33,6 +34,8 @@ fn counted(counts: Counts, json: bool) -> String {
     }
     let rows = [
         ("waiting", counts.waiting),
+        ("delayed", counts.delayed),
+        ("active", counts.active),
         ("completed", counts.completed),
         ("failed", counts.failed),
         ("cancelled", counts.cancelled),
@@ -49,7 +52,7 @@ fn counted(counts: Counts, json: bool) -> String {
 pub(crate) fn filter(args: &FilterArgs) -> Result<FindFilter, Problem> {
     let tag = tags(args.tag.as_slice())?.into_iter().next();
     Ok(FindFilter {
-        state: args.state.as_deref().map(state).transpose()?,
+        states: args.state.as_deref().map(state).transpose()?.unwrap_or_default(),
         lane: args.lane.as_deref().map(parse).transpose()?,
         kind: args.kind.as_deref().map(parse).transpose()?,
         tag,
@@ -58,8 +61,9 @@ pub(crate) fn filter(args: &FilterArgs) -> Result<FindFilter, Problem> {
     })
 }
 
-fn state(text: &str) -> Result<PublicState, Problem> {
-    PublicState::named(text).ok_or_else(|| Problem::State(text.to_owned()))
+fn state(text: &str) -> Result<BTreeSet<PublicState>, Problem> {
+    let one = |word: &str| PublicState::named(word).ok_or_else(|| Problem::State(word.to_owned()));
+    text.split(',').map(one).collect()
 }
 
 fn table(found: &Found) -> String {

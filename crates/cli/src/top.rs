@@ -48,7 +48,9 @@ impl Seen {
         let lanes = client.lanes().await?;
         let now = client.store_time();
         let newest = async |state: Option<PublicState>, limit: usize| {
-            let found = client.find(&FindFilter { state, ..FindFilter::default() }, None, limit).await?;
+            let found = client
+                .find(&FindFilter { states: state.into_iter().collect(), ..FindFilter::default() }, None, limit)
+                .await?;
             // Ages are told by the time at which it was found, so that what is busy is not younger than nothing.
             Ok::<_, Error>((found, client.store_time()))
         };

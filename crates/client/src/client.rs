@@ -426,8 +426,8 @@ impl Ending {
         match self {
             Self::Success(result) => Ok(result),
             Self::None(state) => Err(Error::WaitTimedOut { id, state, waited: Span(0) }),
-            Self::Failed(failure) => Err(Error::ExecutionFailed { id, failure }),
-            Self::Expired(failure) => Err(Error::ExecutionExpired { id, failure }),
+            Self::Failed(failure) => Err(Error::ExecutionFailed { id, failure: Box::new(failure) }),
+            Self::Expired(failure) => Err(Error::ExecutionExpired { id, failure: Box::new(failure) }),
             Self::Cancelled(reason) => Err(Error::ExecutionCancelled { id, reason }),
         }
     }

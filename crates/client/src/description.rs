@@ -1,8 +1,6 @@
 //! The description of an execution that clients get.
 
-use onward_core::record::{
-    AttemptEnd, Cancellation, Execution, ExpiredBy, Progress, PublicState, Readiness, State, StopRequest,
-};
+use onward_core::record::{Cancellation, Execution, ExpiredBy, Progress, PublicState, Readiness, State, StopRequest};
 use onward_core::{
     Class, ExecutionId, Failure, IdempotencyKey, Kind, Lane, Millis, Namespace, Policy, TagKey, TagValue, UniqueKey,
     WorkerName,
@@ -86,10 +84,6 @@ impl Description {
     #[must_use]
     pub fn of(execution: &Execution) -> Self {
         let last = execution.last.as_ref();
-        let last_failure = || match &last?.end {
-            AttemptEnd::Failed { failure, .. } => Some(failure.clone()),
-            _ => None,
-        };
         let mut described = Self {
             id: execution.id,
             namespace: execution.namespace.clone(),
@@ -118,7 +112,7 @@ impl Description {
             ready_at: None,
             worker: last.map(|attempt| attempt.worker.clone()),
             lease_expires_at: None,
-            failure: last_failure(),
+            failure: execution.failure(),
             expired_by: None,
         };
         match &execution.state {
@@ -134,7 +128,6 @@ impl Description {
             }
             State::Finished(finished) => {
                 described.finished_at = Some(finished.at);
-                described.failure = finished.failure.clone();
                 described.expired_by = finished.expired_by;
                 described.cancelled = finished.cancelled.clone();
             }

@@ -57,7 +57,7 @@ pub enum Error {
         /// The execution.
         id: ExecutionId,
         /// Reason of the failure.
-        failure: Failure,
+        failure: Box<Failure>,
     },
     /// The execution has no result because it was cancelled.
     #[error("execution {id} was cancelled: {reason}")]
@@ -73,7 +73,7 @@ pub enum Error {
         /// The execution.
         id: ExecutionId,
         /// The timeout or deadline that it exceeded.
-        failure: Failure,
+        failure: Box<Failure>,
     },
     /// The execution did not end before the wait timed out.
     #[error("execution {id} is still {state} after {waited}", state = state.as_str())]

@@ -1,7 +1,8 @@
 //! How a handler says that an attempt failed, and whether another one may help.
 
 use crate::options::span;
-use onward_core::{Category, Failure, Reason, When, limits};
+use onward_core::{Category, Failure, Json, Payload, Reason, When, limits};
+use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -67,12 +68,34 @@ impl Failed {
         Self(Why::Cancelled(Reason::new(&reason.to_string())))
     }
 
+    /// Adds details, such as a stack trace or data about the failure: anything that becomes JSON of at most 16 KiB. What
+    /// is larger, or does not become JSON, is kept as the beginning of its text.
+    #[must_use]
+    pub fn details<T: Serialize + ?Sized>(mut self, details: &T) -> Self {
+        if let Why::Failed(failure) = &mut self.0 {
+            failure.details = Some(fitting(details));
+        }
+        self
+    }
+
     fn of(category: Category, message: impl fmt::Display) -> Self {
         Self(Why::Failed(Failure::new(category, &message.to_string())))
     }
 
     pub(crate) fn into_why(self) -> Why {
         self.0
+    }
+}
+
+fn fitting<T: Serialize + ?Sized>(details: &T) -> Json {
+    let text = serde_json::to_string(details).unwrap_or_else(|error| error.to_string());
+    let max = limits::FAILURE_DETAILS_BYTES_MAX;
+    let whole = if text.len() <= max { Payload::json(text.as_str()).ok() } else { None };
+    // As JSON, a character of the text takes at most six bytes.
+    let beginning = || text.chars().take(max / 6 - 2).collect::<String>();
+    match whole.map_or_else(|| Payload::of(&beginning()), Ok) {
+        Ok(Payload::Json(json)) => json,
+        _ => Json::null(),
     }
 }
 

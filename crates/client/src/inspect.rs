@@ -3,7 +3,7 @@
 use crate::call::Ask;
 use crate::{Client, Result};
 use onward_core::record::{Active, AttemptEnd, AttemptKind, EndedAttempt, Execution, State, Transition};
-use onward_core::{ExecutionId, Explanation, Failure, Millis, Span, WorkerName};
+use onward_core::{Build, ExecutionId, Explanation, Failure, Json, Millis, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// One attempt of an execution.
@@ -18,6 +18,8 @@ pub struct AttemptDescription {
     pub kind: AttemptKind,
     /// Worker that runs it, or ran it last.
     pub worker: WorkerName,
+    /// Build of that worker, if it named one.
+    pub build: Option<Build>,
     /// Time of its first claim.
     pub started_at: Millis,
     /// Time of its end; absent while it runs or is paused.
@@ -26,6 +28,9 @@ pub struct AttemptDescription {
     pub ran: Span,
     /// How it ended; absent while it runs or is paused.
     pub end: Option<AttemptEnd>,
+    /// Details of its failure, any JSON.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub details: Option<Json>,
 }
 
 impl AttemptDescription {
@@ -37,10 +42,12 @@ impl AttemptDescription {
                 number: attempt.number,
                 kind: attempt.kind,
                 worker: attempt.worker,
+                build: attempt.build,
                 started_at: attempt.started_at,
                 ended_at: Some(attempt.ended_at),
                 ran: attempt.ran,
                 end: Some(attempt.end),
+                details: attempt.details,
             })
             .collect();
         let begun = match &execution.state {
@@ -52,19 +59,23 @@ impl AttemptDescription {
             number: attempt.number,
             kind: attempt.kind,
             worker: worker.clone(),
+            build: attempt.build.clone(),
             started_at: attempt.started_at,
             ended_at: None,
             ran: attempt.ran,
             end: None,
+            details: None,
         }));
         attempts
     }
 
     /// Why it failed.
     #[must_use]
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<Failure> {
         match &self.end {
-            Some(AttemptEnd::Failed { failure, .. }) => Some(failure),
+            Some(AttemptEnd::Failed { failure, .. }) => {
+                Some(Failure { details: self.details.clone(), ..failure.clone() })
+            }
             _ => None,
         }
     }

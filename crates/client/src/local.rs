@@ -117,7 +117,7 @@ impl Local {
         }
         let State::Finished(finished) = &execution.state else { return Ok(Ending::None(execution.public_state())) };
         let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
-        let failure = || finished.failure.clone().unwrap_or_else(unexplained);
+        let failure = || execution.failure().unwrap_or_else(unexplained);
         Ok(match finished.outcome {
             Outcome::Success => {
                 let result = self.engine.payload(&execution, PayloadSlot::Result).await?;

@@ -9,7 +9,7 @@ mod running;
 use crate::handler::{self, Handler};
 use crate::options::span;
 use crate::{Client, Context, Error, Failed, Result};
-use onward_core::{Capability, Class, Kind, Lane, Payload, Rejection, Span, WorkerName, limits};
+use onward_core::{Build, Capability, Class, Kind, Lane, Payload, Rejection, Span, WorkerName, limits};
 use onward_engine::Wants;
 use running::Running;
 use serde::Serialize;
@@ -51,6 +51,7 @@ pub struct Worker {
     lease: Span,
     grace: Span,
     name: Option<WorkerName>,
+    build: Option<Build>,
     /// The first wrong argument, reported when the worker starts.
     mistake: Option<Error>,
 }
@@ -79,6 +80,7 @@ impl Worker {
             lease: limits::LEASE_DEFAULT,
             grace: GRACE_DEFAULT,
             name: None,
+            build: None,
             mistake: None,
         }
     }
@@ -160,6 +162,15 @@ impl Worker {
         })
     }
 
+    /// The build of this program, such as its version or its commit, which people see beside the attempts it made.
+    #[must_use]
+    pub fn build(self, build: &str) -> Self {
+        self.with(|worker| {
+            worker.build = Some(build.parse()?);
+            Ok(())
+        })
+    }
+
     /// Runs until the client is shut down. Dropping this ends running handlers where they stand, as a crash would.
     ///
     /// # Errors
@@ -223,6 +234,7 @@ impl Worker {
             lanes: if self.lanes.is_empty() { vec![Lane::default()] } else { self.lanes },
             capabilities: self.capabilities,
             worker: name,
+            build: self.build,
             lease: self.lease,
             max: self.concurrency,
         };

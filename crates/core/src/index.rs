@@ -1,6 +1,6 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
-use crate::record::{Record, Stored};
+use crate::record::{PublicState, Record, Stored};
 use crate::{Class, ClassName, Lane, Millis, Namespace};
 
 /// A place in an index.
@@ -46,6 +46,12 @@ pub fn list(namespace: &Namespace) -> String {
 #[must_use]
 pub fn ended(namespace: &Namespace, outcome: &str) -> String {
     ["ended/", namespace.as_str(), "/", outcome].concat()
+}
+
+/// Executions of a namespace in a state that they leave by time or by an event, by when that is expected.
+#[must_use]
+pub fn state(namespace: &Namespace, state: PublicState) -> String {
+    ["state/", namespace.as_str(), "/", state.as_str()].concat()
 }
 
 /// Executions with a tag, by creation.

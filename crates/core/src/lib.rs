@@ -17,6 +17,7 @@
 extern crate self as onward_core;
 
 mod apply;
+mod arrival;
 mod asked;
 pub mod audit;
 pub mod codec;
@@ -45,13 +46,14 @@ mod view;
 mod why;
 
 pub use apply::apply;
+pub use arrival::Arrival;
 pub use asked::Asked;
 pub use digest::digest;
 pub use event::{Event, LeaseEvent, Subject, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use name::{
-    Actor, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,
-    UniqueKey, WorkerName,
+    Actor, Build, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey,
+    TagValue, UniqueKey, WorkerName,
 };
 pub use new_execution::NewExecution;
 pub use payload::{Blob, Json, Payload, PayloadError};

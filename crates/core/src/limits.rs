@@ -12,6 +12,8 @@ pub const CLASS_NAME_BYTES_MAX: usize = 64;
 pub const KIND_BYTES_MAX: usize = 128;
 /// Longest worker name; it is stored with every lease and event.
 pub const WORKER_BYTES_MAX: usize = 128;
+/// The name of a worker's build.
+pub const BUILD_BYTES_MAX: usize = 64;
 /// Longest name of somebody who calls; it is stored with what operators did.
 pub const ACTOR_BYTES_MAX: usize = 64;
 /// Most namespaces of one key; a key for more is one for all.
@@ -43,6 +45,8 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const CONTENT_TYPE_BYTES_MAX: usize = 100;
 /// Longest failure message kept; a longer one is cut.
 pub const FAILURE_MESSAGE_BYTES_MAX: usize = 1024;
+/// Bytes of the details of a failure; they are kept in the record of the attempt.
+pub const FAILURE_DETAILS_BYTES_MAX: usize = 16 * 1024;
 /// Longest reason or progress message kept; a longer one is cut.
 pub const REASON_BYTES_MAX: usize = 512;
 /// Longest failure category.

@@ -154,6 +154,10 @@ name! {
     WorkerName, "worker name", limits::WORKER_BYTES_MAX, PRINTABLE
 }
 name! {
+    /// The build of a worker's program, for people to read: a version, or a commit.
+    Build, "build", limits::BUILD_BYTES_MAX, PRINTABLE
+}
+name! {
     /// Makes a submit with the same key return the first execution, within a namespace and a time window.
     IdempotencyKey, "idempotency key", limits::IDEMPOTENCY_KEY_BYTES_MAX, PRINTABLE
 }

@@ -1,8 +1,8 @@
 //! The schemas of names, ids and times, for programs that describe an API made of them.
 
 use crate::{
-    Actor, ApiKeyId, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId, Millis,
-    Namespace, Reason, Span, TagKey, TagValue, TraceContext, UniqueKey, WorkerName, limits,
+    Actor, ApiKeyId, Build, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId,
+    Millis, Namespace, Reason, Span, TagKey, TagValue, TraceContext, UniqueKey, WorkerName, limits,
 };
 use std::borrow::Cow;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
@@ -84,6 +84,7 @@ schema! {
     Lane => text("Name of a lane, which is a queue. A lane exists as soon as it is used.", limits::LANE_BYTES_MAX, PLAIN, "emails"),
     Kind => text("Kind of work, which selects the handler.", limits::KIND_BYTES_MAX, PRINTABLE, "send-email"),
     WorkerName => text("Name of a worker, for people.", limits::WORKER_BYTES_MAX, PRINTABLE, "mailer-1"),
+    Build => text("Build of a worker, for people: a version, or a commit.", limits::BUILD_BYTES_MAX, PRINTABLE, "1.4.2"),
     IdempotencyKey => text(
         "Idempotency key: a submit with the same key returns the first execution.",
         limits::IDEMPOTENCY_KEY_BYTES_MAX, PRINTABLE, "order-17",

@@ -23,6 +23,15 @@ impl Json {
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
+
+    /// Checks its size and how deep it is nested.
+    pub(crate) fn check(&self, max: usize) -> Result<(), PayloadError> {
+        let found = self.as_str().len();
+        if found > max {
+            return Err(PayloadError::TooLarge { max, found });
+        }
+        check_depth(self.as_str())
+    }
 }
 
 impl PartialEq for Json {

@@ -2,7 +2,7 @@
 
 use crate::ids::mix;
 use crate::reason::cut;
-use crate::{Rejection, Span, limits};
+use crate::{Json, Rejection, Span, limits};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
@@ -277,6 +277,7 @@ impl Category {
 }
 
 /// Why an attempt failed.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Failure {
@@ -285,18 +286,33 @@ pub struct Failure {
     /// Message for people, truncated to 1 KiB.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub message: Arc<str>,
+    /// Details, any JSON up to 16 KiB: a stack trace, or data about the failure.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub details: Option<Json>,
 }
 
 impl Failure {
     /// A failure; a message longer than the limit is cut at a character boundary.
     #[must_use]
     pub fn new(category: Category, message: &str) -> Self {
-        Self { category, message: cut(message, limits::FAILURE_MESSAGE_BYTES_MAX).into() }
+        Self { category, message: cut(message, limits::FAILURE_MESSAGE_BYTES_MAX).into(), details: None }
     }
 
     /// The same with its message cut to the limit, however it was made.
-    pub(crate) fn cut(&self) -> Self {
-        Self::new(self.category.clone(), &self.message)
+    ///
+    /// # Errors
+    /// When its details are too large or nested too deep.
+    pub(crate) fn checked(&self) -> Result<Self, Rejection> {
+        let wrong = |error| Rejection::Payload { field: "details", error };
+        if let Some(details) = &self.details {
+            details.check(limits::FAILURE_DETAILS_BYTES_MAX).map_err(wrong)?;
+        }
+        Ok(Self { details: self.details.clone(), ..Self::new(self.category.clone(), &self.message) })
+    }
+
+    /// The same without its details, which stay with the attempt that failed.
+    pub(crate) fn in_short(&self) -> Self {
+        Self { details: None, ..self.clone() }
     }
 }
 

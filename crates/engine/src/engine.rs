@@ -81,7 +81,7 @@ impl Engine {
         let now = shared.time.now();
         let place = || shared.place(&new.namespace, &new.lane, now, nth);
         let (command, id) = submission::ids(&new, &shared.chance, now, shared.partitions, place);
-        Submit { command, id, new }
+        Submit { command, id, arrived: shared.arrivals.next(now), new }
     }
 
     /// Submits an execution; it is durable once this returns.

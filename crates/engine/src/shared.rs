@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::partition::answers;
 use crate::partition::task::{Answer, SealedReply, Task};
 use crate::timers::heap::Timers;
+use crate::work::arrivals::Arrivals;
 use crate::work::board::{Board, Match, PutBack};
 use crate::work::placement::{Gauge, Placement, Traffic};
 use crate::work::waiters::Waiter;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<Chance>,
     pub(crate) time: StoreTime,
+    /// The order in which calls arrive here.
+    pub(crate) arrivals: Arrivals,
     pub(crate) board: Board,
     /// Picks the partition for new work.
     pub(crate) placement: Placement,
@@ -85,6 +88,7 @@ impl Shared {
             clock: options.clock.clone(),
             chance: options.chance.clone(),
             time: StoreTime::new(options.clock.clone()),
+            arrivals: Arrivals::new(),
             board: Board::default(),
             placement,
             timers: Timers::new(),

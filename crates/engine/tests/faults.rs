@@ -139,6 +139,7 @@ fn worker() -> Wants {
         lanes: vec![Lane::default()],
         capabilities: Class::default(),
         worker: WorkerName::parse("w").expect("a name"),
+        build: None,
         lease: Span::seconds(10),
         max: 10,
     }

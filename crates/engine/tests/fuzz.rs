@@ -46,7 +46,8 @@ fn fuzz_cursors_of_searches() {
     let time = || prop::option::of(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()].prop_map(Millis));
     let filters = (select(states.to_vec()), time(), time(), any::<usize>());
     fuzz((cursors, filters), |(cursor, (state, created_from, created_until, limit))| {
-        let filter = FindFilter { state, created_from, created_until, ..FindFilter::default() };
+        let filter =
+            FindFilter { states: state.into_iter().collect(), created_from, created_until, ..FindFilter::default() };
         match runtime.block_on(engine.find(&Namespace::default(), &filter, Some(&cursor), limit)) {
             Ok(page) => {
                 prop_assert!(page.executions.len() <= 20);

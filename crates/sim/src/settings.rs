@@ -107,7 +107,7 @@ fn workers(dice: &mut Dice, namespaces: &[Namespace], lanes: &[Lane]) -> Vec<Wan
     let mut add = |namespace: &Namespace, lanes: Vec<Lane>, capabilities: Class, dice: &mut Dice| {
         let Ok(worker) = format!("w{}", workers.len()).parse::<WorkerName>() else { return };
         let (lease, max) = (dice.span(1_000, 8_000), dice.between(1, 3) as usize);
-        workers.push(Wants { namespace: namespace.clone(), lanes, capabilities, worker, lease, max });
+        workers.push(Wants { namespace: namespace.clone(), lanes, capabilities, worker, build: None, lease, max });
     };
     for namespace in namespaces {
         // Somebody can do everything that can be done at all.

@@ -37,6 +37,8 @@ pub(super) fn counts(answer: CountsAnswer) -> Counts {
     Counts {
         total: count(answer.total),
         waiting: count(answer.waiting),
+        delayed: count(answer.delayed),
+        active: count(answer.active),
         completed: count(answer.completed),
         failed: count(answer.failed),
         cancelled: count(answer.cancelled),

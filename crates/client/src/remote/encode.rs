@@ -1,6 +1,6 @@
 //! Turns the client's types into the JSON of requests.
 
-use crate::wire::{ClaimRequest, EventQuery, SearchQuery};
+use crate::wire::{ClaimRequest, EventQuery, SearchQuery, States};
 use onward_core::Span;
 use onward_engine::{EventFilter, FindFilter, Wants};
 use serde::Serialize;
@@ -10,6 +10,7 @@ pub(super) fn claim(wants: Wants, wait: Span) -> ClaimRequest {
         worker: wants.worker,
         lanes: wants.lanes,
         capabilities: wants.capabilities,
+        build: wants.build,
         max: Some(wants.max),
         lease: Some(wants.lease),
         wait: (wait > Span(0)).then_some(wait),
@@ -18,7 +19,7 @@ pub(super) fn claim(wants: Wants, wait: Span) -> ClaimRequest {
 
 pub(super) fn search(filter: FindFilter, cursor: Option<String>, limit: usize) -> SearchQuery {
     SearchQuery {
-        state: filter.state,
+        state: (!filter.states.is_empty()).then_some(States(filter.states)),
         lane: filter.lane,
         kind: filter.kind,
         tag: filter.tag.map(|(key, value)| format!("{key}={value}")),

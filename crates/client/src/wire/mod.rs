@@ -26,7 +26,7 @@ pub use bulk::{BulkAnswer, BulkRefusal, BulkRequest};
 pub use events::{EventPage, EventQuery, EventRow};
 pub use lanes::{LaneInfo, LaneList, LanePatch};
 pub use problem::Problem;
-pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery};
+pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery, States};
 #[cfg(feature = "remote")]
 pub(crate) use steer::ActBody;
 pub use steer::{Acted, AttemptList, HistoryPage};

@@ -1,12 +1,15 @@
 //! Searching and counting executions over HTTP.
 
 use super::invalid;
-use crate::{Description, Result};
+use crate::{Description, Error, Result};
 use onward_core::record::PublicState;
 use onward_core::{Kind, Lane, Millis};
 use onward_engine::{Counts, FindFilter};
 use onward_store::Count;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 /// Filter for executions; absent fields match everything.
 #[serde_with::skip_serializing_none]
@@ -14,8 +17,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FilterFields {
-    /// Only executions in this state.
-    pub state: Option<PublicState>,
+    /// Only executions in one of these states, separated by commas.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, example = "failed,expired", pattern = "^[a-z]+(,[a-z]+)*$"))]
+    pub state: Option<States>,
     /// Only executions of this lane.
     pub lane: Option<Lane>,
     /// Only executions of this kind.
@@ -41,8 +45,9 @@ pub struct FilterFields {
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct SearchQuery {
-    /// Only executions in this state.
-    pub state: Option<PublicState>,
+    /// Only executions in one of these states, separated by commas.
+    #[cfg_attr(feature = "openapi", param(value_type = Option<String>, example = "failed,expired", pattern = "^[a-z]+(,[a-z]+)*$"))]
+    pub state: Option<States>,
     /// Only executions of this lane.
     pub lane: Option<Lane>,
     /// Only executions of this kind.
@@ -69,6 +74,41 @@ pub struct SearchQuery {
     pub namespace: Option<String>,
 }
 
+/// States of executions; their text separates them by commas.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct States(pub BTreeSet<PublicState>);
+
+impl FromStr for States {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = || PublicState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+        let state = |word: &str| {
+            let unknown = || invalid("state", &format!("{word:?} is not a state; the states are {}", known()));
+            PublicState::named(word).ok_or_else(unknown)
+        };
+        Ok(Self(text.split(',').map(state).collect::<Result<_>>()?))
+    }
+}
+
+impl fmt::Display for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl Serialize for States {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for States {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 /// One page of executions.
 #[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -76,7 +116,7 @@ pub struct SearchQuery {
 pub struct FoundPage {
     /// Executions that match. The order depends on the filter: waiting executions in the order of claims, active and
     /// delayed ones by their next due time, ended ones by their end, newest first, and all others by their submission,
-    /// newest first.
+    /// newest first, also those of several states of which not all are ends.
     pub executions: Vec<Description>,
     /// Number of index entries that were read.
     pub scanned: usize,
@@ -102,6 +142,10 @@ pub struct CountsAnswer {
     pub total: CountOf,
     /// Executions that are waiting for a worker.
     pub waiting: CountOf,
+    /// Delayed executions.
+    pub delayed: CountOf,
+    /// Executions that a worker runs.
+    pub active: CountOf,
     /// Completed executions.
     pub completed: CountOf,
     /// Failed executions.
@@ -117,7 +161,7 @@ impl SearchQuery {
     #[must_use]
     pub fn filter(&self) -> FilterFields {
         FilterFields {
-            state: self.state,
+            state: self.state.clone(),
             lane: self.lane.clone(),
             kind: self.kind.clone(),
             tag: self.tag.clone(),
@@ -142,7 +186,7 @@ impl FilterFields {
             }
         };
         Ok(FindFilter {
-            state: self.state,
+            states: self.state.unwrap_or_default().0,
             lane: self.lane,
             kind: self.kind,
             tag,
@@ -163,6 +207,8 @@ impl From<Counts> for CountsAnswer {
         Self {
             total: counts.total.into(),
             waiting: counts.waiting.into(),
+            delayed: counts.delayed.into(),
+            active: counts.active.into(),
             completed: counts.completed.into(),
             failed: counts.failed.into(),
             cancelled: counts.cancelled.into(),

@@ -4,9 +4,9 @@ use super::{ItemAnswer, Problem, invalid};
 use crate::Result;
 use onward_core::record::AttemptKind;
 use onward_core::{
-    Blob, Category, Claimed, Class, CommandId, End, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane, Millis,
-    Namespace, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey, TagValue, TraceContext, When,
-    WorkerName, end, limits,
+    Blob, Build, Category, Claimed, Class, CommandId, End, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane,
+    Millis, Namespace, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey, TagValue, TraceContext,
+    When, WorkerName, end, limits,
 };
 use onward_engine::Wants;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -94,6 +94,8 @@ pub struct ClaimRequest {
     /// Capabilities of the worker. It receives only executions whose required capabilities it has.
     #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "Class::is_empty")]
     pub capabilities: Class,
+    /// Build of the worker, such as a version or a commit, for people.
+    pub build: Option<Build>,
     /// Maximum number of executions; 1 when absent.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
     pub max: Option<usize>,
@@ -204,6 +206,9 @@ pub struct FailRequest {
     /// Message for people, truncated to 1 KiB.
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub message: String,
+    /// Details, any JSON up to 16 KiB: a stack trace, or data about the failure.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub details: Option<Json>,
 }
 
 /// Pauses an attempt, which resumes later.
@@ -304,6 +309,9 @@ pub struct ReportItem {
     pub category: Option<Category>,
     /// Message for people, for `fail` and `cancel`.
     pub message: Option<String>,
+    /// Details of the failure, for `fail`.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub details: Option<Json>,
     /// Duration of the pause, for `delay`.
     pub delay: Option<Span>,
     /// Time at which the attempt resumes, for `delay`.
@@ -351,6 +359,7 @@ impl ClaimRequest {
             lanes: if self.lanes.is_empty() { vec![Lane::default()] } else { self.lanes.clone() },
             capabilities: self.capabilities.clone(),
             worker: self.worker.clone(),
+            build: self.build.clone(),
             lease: self.lease.unwrap_or(limits::LEASE_DEFAULT),
             max: self.max.unwrap_or(1),
         }
@@ -400,6 +409,7 @@ impl ReportItem {
             result_bytes: None,
             category: None,
             message: None,
+            details: None,
             delay: None,
             run_at: None,
         }
@@ -420,7 +430,8 @@ impl ReportItem {
             }
             EndKind::Fail => {
                 let category = self.category.unwrap_or_else(Category::transient);
-                end::Fail { failure: Failure::new(category, &message) }.into()
+                let details = self.details;
+                end::Fail { failure: Failure { details, ..Failure::new(category, &message) } }.into()
             }
             EndKind::Delay => match When::of_fields("run_at", self.delay, self.run_at)? {
                 Some(when) => end::Delay { when }.into(),
@@ -444,7 +455,7 @@ impl ReportItem {
             }
             End::Fail(end::Fail { failure }) => {
                 let message = Some(failure.message.to_string());
-                Self { category: Some(failure.category), message, ..new(EndKind::Fail) }
+                Self { category: Some(failure.category), message, details: failure.details, ..new(EndKind::Fail) }
             }
             End::Delay(end::Delay { when }) => {
                 let (delay, run_at) = match when {
@@ -465,11 +476,12 @@ impl ReportItem {
     /// Refuses fields that do not belong to this kind of end.
     fn check(&self) -> Result<()> {
         use EndKind::{Cancel, Complete, Delay, Fail};
-        let fields: [(&'static str, bool, &[EndKind]); 6] = [
+        let fields: [(&'static str, bool, &[EndKind]); 7] = [
             ("result", self.result.is_some(), &[Complete]),
             ("result_bytes", self.result_bytes.is_some(), &[Complete]),
             ("category", self.category.is_some(), &[Fail]),
             ("message", self.message.is_some(), &[Fail, Cancel]),
+            ("details", self.details.is_some(), &[Fail]),
             ("delay", self.delay.is_some(), &[Delay]),
             ("run_at", self.run_at.is_some(), &[Delay]),
         ];
@@ -490,7 +502,8 @@ impl From<CompleteRequest> for ReportItem {
 impl From<FailRequest> for ReportItem {
     fn from(request: FailRequest) -> Self {
         let message = Some(request.message);
-        Self { category: request.category, message, ..Self::new(request.lease, EndKind::Fail) }
+        let FailRequest { lease, category, details, .. } = request;
+        Self { category, message, details, ..Self::new(lease, EndKind::Fail) }
     }
 }
 

@@ -75,6 +75,29 @@ on_every_store! {
         worker.drain().await.unwrap();
     }
 
+    async fn a_failure_has_details_and_names_the_build(world: new) {
+        let client = &world.client;
+        let detailed = async |_: Context, large: bool| {
+            let trace = "frame ".repeat(if large { 100_000 } else { 2 });
+            Err::<(), _>(Failed::permanent("no such card").details(&serde_json::json!({"card": 42, "trace": trace})))
+        };
+        let worker = Worker::new(client).on("charge", detailed).build("1.4.2-abc").start().unwrap();
+        let id = client.submit("charge", &false).await.unwrap().id;
+        let error = client.wait::<()>(id, PATIENCE).await.unwrap_err();
+        let Error::ExecutionFailed { failure, .. } = &error else { panic!("{error}") };
+        assert_eq!(failure.details.as_ref().unwrap().as_str(), r#"{"card":42,"trace":"frame frame "}"#);
+        assert_eq!(world.get(id).await.failure.unwrap(), **failure);
+        let attempts = client.attempts(id).await.unwrap();
+        assert_eq!(attempts[0].failure().as_ref(), Some(&**failure));
+        assert_eq!(attempts[0].build.as_ref().unwrap().as_str(), "1.4.2-abc");
+        let id = client.submit("charge", &true).await.unwrap().id;
+        client.wait::<()>(id, PATIENCE).await.unwrap_err();
+        let details = world.get(id).await.failure.unwrap().details.unwrap();
+        let kept: String = serde_json::from_str(details.as_str()).expect("the beginning of its text");
+        assert!(kept.starts_with(r#"{"card":42,"trace":"frame"#) && details.as_str().len() <= 16 * 1_024);
+        worker.drain().await.unwrap();
+    }
+
     async fn a_panic_fails_its_attempt_and_nothing_else(world: held) {
         let client = &world.client;
         let worker = Worker::new(client).on("catch", clumsy).concurrency(1).start().unwrap();

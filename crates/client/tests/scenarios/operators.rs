@@ -205,7 +205,7 @@ on_every_store! {
         assert!(third.created && third.id != first.id);
         assert_eq!(client.replay(first.id, "").await.unwrap_err().code(), "unique_key_taken");
         let both = client.submit("sync", &4).unique_key("a").idempotency_key("b").await.unwrap_err();
-        assert_eq!(both.code(), "invalid_argument");
+        assert_eq!(both.code(), "two_keys");
     }
 
     async fn a_lane_decides_what_submissions_leave_open(world: held) {

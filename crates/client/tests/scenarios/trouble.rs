@@ -56,7 +56,7 @@ impl StoreLayer for Away {
 
 /// Every way to look at one execution that waits; each answers whether it saw it.
 async fn look(client: Client, id: ExecutionId, way: usize) -> std::result::Result<bool, onward::Error> {
-    let filter = FindFilter { state: Some(PublicState::Waiting), ..FindFilter::default() };
+    let filter = FindFilter { states: [PublicState::Waiting].into(), ..FindFilter::default() };
     Ok(match way {
         0 => client.get(id).await?.is_some(),
         1 => client.input(id).await?.is_some(),

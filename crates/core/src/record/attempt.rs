@@ -1,7 +1,7 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
 use super::{Format, Stored, is_default};
-use crate::{CommandId, Failure, LeaseId, Millis, Reason, Span, WorkerName};
+use crate::{Build, CommandId, Failure, Json, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -29,6 +29,8 @@ pub struct Attempt {
     pub kind: AttemptKind,
     /// When it was first claimed.
     pub started_at: Millis,
+    /// The build of the worker that runs it, or ran it last.
+    pub build: Option<Build>,
     /// When it was taken up again after its last pause.
     pub resumed_at: Option<Millis>,
     /// How long it ran before its last pause.
@@ -66,7 +68,7 @@ pub struct Paused {
 impl Attempt {
     /// A fresh attempt that starts now.
     pub(crate) fn start(number: u32, kind: AttemptKind, now: Millis) -> Self {
-        Self { number, kind, started_at: now, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
+        Self { number, kind, started_at: now, build: None, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
     }
 
     /// Since when it runs without a pause.
@@ -159,13 +161,28 @@ pub struct EndedAttempt {
     pub lease: LeaseId,
     /// Who ran it.
     pub worker: WorkerName,
+    /// The build of that worker.
+    pub build: Option<Build>,
     /// How it ended.
     pub end: AttemptEnd,
+    /// The details of its failure. They stand beside the end, since JSON cannot be kept as it is inside of it.
+    pub details: Option<Json>,
     /// The call that ended it, so that a repeat gets the same answer; absent when time ended it.
     pub ended_by: Option<CommandId>,
     /// The calls that paused it, oldest first, each with its answer.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub pauses: VecDeque<(CommandId, Pause)>,
+}
+
+impl EndedAttempt {
+    /// Why it failed, with its details.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        match &self.end {
+            AttemptEnd::Failed { failure, .. } => Some(Failure { details: self.details.clone(), ..failure.clone() }),
+            _ => None,
+        }
+    }
 }
 
 impl Stored for EndedAttempt {}

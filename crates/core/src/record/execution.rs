@@ -7,8 +7,8 @@ use super::{
 use crate::audit::{Beside, Finding, Fix, Verdict};
 use crate::index::{self, Entry};
 use crate::{
-    Class, CommandId, ExecutionId, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy, Reason, Submit,
-    TagKey, TagValue, TraceContext, UniqueKey,
+    Arrival, Class, CommandId, ExecutionId, Failure, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy,
+    Reason, Submit, TagKey, TagValue, TraceContext, UniqueKey,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -60,8 +60,11 @@ pub struct Execution {
     pub state: State,
     /// When it last changed; the rules never go back behind it.
     pub changed_at: Millis,
-    /// When it first became ready: with the priority, its place in the queue for life.
-    pub queued_at: Option<Millis>,
+    /// Its place among what arrived within one millisecond.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sequence: u8,
+    /// When it arrived, or was first due: with the priority, its place in the queue for life.
+    pub place: Option<Arrival>,
     /// When it was first claimed.
     pub started_at: Option<Millis>,
     /// How many attempts were ever made.
@@ -150,7 +153,10 @@ impl Stored for Arc<Execution> {
             State::Finished(finished) => {
                 entries.push(Entry { name: index::ended(namespace, finished.outcome.as_str()), rank: finished.at.0 });
             }
-            State::Waiting(_) | State::Active(_) => {}
+            State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {
+                entries.push(Entry { name: index::state(namespace, PublicState::Delayed), rank: until.0 });
+            }
+            State::Active(_) => {}
         }
         let tag = |(key, value): (&TagKey, &TagValue)| index::tag(namespace, key.as_str(), value.as_str());
         entries.extend(self.tags.iter().map(|both| Entry { name: tag(both), rank: created }));
@@ -268,7 +274,8 @@ impl Execution {
             tags: new.tags.clone(),
             state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Initial }),
             changed_at: now,
-            queued_at: None,
+            sequence: submit.arrived.sequence(),
+            place: None,
             started_at: None,
             attempts: 0,
             retries: 0,
@@ -284,6 +291,16 @@ impl Execution {
             pages: 0,
             history: Vec::new(),
         }
+    }
+
+    /// Why it ended, if it failed or expired, or else why its last attempt failed; with the details, which stay with the
+    /// attempt.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let last = self.last.as_ref().and_then(EndedAttempt::failure);
+        let State::Finished(finished) = &self.state else { return last };
+        let finished = finished.failure.as_ref()?;
+        Some(last.filter(|last| last.in_short() == *finished).unwrap_or_else(|| finished.clone()))
     }
 
     /// What users see.
@@ -338,15 +355,15 @@ impl Execution {
         matches!(self.state, State::Finished(Finished { purging: Some(_), .. }))
     }
 
-    /// The bits of a ready rank below its urgency, which hold a time.
-    pub const URGENCY_SHIFT: u32 = 48;
+    /// The bits of a ready rank below its urgency, which hold its place.
+    pub const URGENCY_SHIFT: u32 = Arrival::BITS;
 
-    /// The rank of its ready entry: higher priority first, then who was ready first.
+    /// The rank of its ready entry: higher priority first, then who arrived first.
     #[must_use]
     pub fn ready_rank(&self) -> u64 {
         let urgency = u64::from(crate::limits::PRIORITY_MAX.saturating_sub(self.priority));
-        let queued_at = self.queued_at.unwrap_or(self.created_at).0;
-        (urgency << Self::URGENCY_SHIFT) | queued_at.min((1 << Self::URGENCY_SHIFT) - 1)
+        let place = self.place.unwrap_or_else(|| Arrival::at(self.created_at, self.sequence));
+        (urgency << Self::URGENCY_SHIFT) | place.bits()
     }
 
     /// How urgent an execution is that is ready at this rank; less is more urgent.
@@ -358,6 +375,6 @@ impl Execution {
     /// Since when an execution is ready that stands at this rank.
     #[must_use]
     pub fn ready_since(rank: u64) -> Millis {
-        Millis(rank & ((1 << 48) - 1))
+        Arrival::of_bits(rank).time()
     }
 }

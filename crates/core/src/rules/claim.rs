@@ -3,7 +3,7 @@
 use crate::record::{Active, AttemptKind, Execution, LaneState, Next, Readiness, State, Waiting};
 use crate::rules::{fence, lane, lease, payload};
 use crate::{
-    Addressed, Class, ExecutionId, Fence, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId, Payload,
+    Addressed, Build, Class, ExecutionId, Fence, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId, Payload,
     PayloadSlot, Rejection, Span, Stop, TagKey, TagValue, TraceContext, Urgency, Verb, View, What, WorkerName, limits,
 };
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ pub struct Claim {
     pub lease: LeaseId,
     /// Who.
     pub worker: WorkerName,
+    /// Which build of its program the worker is.
+    pub build: Option<Build>,
     /// What the worker can do.
     pub capabilities: Class,
     /// How long the lease lasts without renewal.

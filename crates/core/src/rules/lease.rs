@@ -22,6 +22,7 @@ pub(crate) fn begin(
             Attempt::start(execution.attempts, fresh.kind(), stamp)
         }
     };
+    let attempt = Attempt { build: claim.build.clone(), ..attempt };
     // The attempt before becomes a record of its own.
     if attempt.resumed_at.is_none()
         && let Some(last) = execution.last.take()
@@ -87,7 +88,9 @@ fn end_as(
         ended_at: now,
         lease,
         worker: worker.clone(),
+        build: attempt.build,
         end,
+        details: None,
         ended_by,
         pauses: attempt.pauses,
     });

@@ -1,7 +1,7 @@
 //! Every way in which an execution becomes claimable, now or at a time.
 
-use crate::Millis;
 use crate::record::{Execution, Next, Readiness, State, Waiting, WhyDelayed};
+use crate::{Arrival, Millis};
 
 /// It may run from a time on, which may be now; answers that time if it is yet to come.
 pub(crate) fn at(execution: &mut Execution, until: Millis, why: WhyDelayed, next: Next, now: Millis) -> Option<Millis> {
@@ -15,13 +15,13 @@ pub(crate) fn at(execution: &mut Execution, until: Millis, why: WhyDelayed, next
 
 /// It may run now. The first time that it is ready gives it its place in the queue.
 pub(crate) fn now(execution: &mut Execution, next: Next, since: Millis) {
-    execution.queued_at.get_or_insert(since);
+    execution.place.get_or_insert(Arrival::at(since, execution.sequence));
     execution.state = State::Waiting(Waiting { readiness: Readiness::Ready { since }, next });
 }
 
 /// Makes delayed work ready. Its place in the queue is the time it was due, `at`, even if this runs later.
 pub(crate) fn promote(execution: &mut Execution, next: Next, at: Millis, now: Millis) {
     execution.changed_at = now;
-    execution.queued_at.get_or_insert(at);
+    execution.place.get_or_insert(Arrival::at(at, execution.sequence));
     self::now(execution, next, now);
 }

@@ -4,8 +4,8 @@ use crate::record::{ClassSeen, Execution, Format, IdempotencyRecord, LaneState, 
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
-    Addressed, Asked, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Policy,
-    Rejection, Stop, Urgency, Verb, View, Weight, What,
+    Addressed, Arrival, Asked, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot,
+    Policy, Rejection, Stop, Urgency, Verb, View, Weight, What,
 };
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub struct Submit {
     pub command: CommandId,
     /// The id it gets unless a key of it stands for another.
     pub id: ExecutionId,
+    /// When the call arrived: its place in the queue.
+    pub arrived: Arrival,
     /// What is submitted.
     pub new: Box<NewExecution>,
 }
@@ -99,6 +101,8 @@ fn create(view: &mut View, submit: &Submit, (input, policy): (Payload, Policy), 
     let input = payload::store(view, submit.id, PayloadSlot::Input, input)?;
     let deadline = times::deadline(view, new.deadline()?, now)?;
     let mut execution = Execution { policy, deadline, ..Execution::new(submit, input, now) };
+    // Work that is ready at once queues by its arrival; other work by the time that it waits for.
+    execution.place = (ready_at <= now).then(|| submit.arrived.near(now));
     let delayed_until = ready::at(&mut execution, ready_at, WhyDelayed::Submitted, Next::Initial, now);
     unique::hold(view, &execution, Some(new), now)?;
     view.put_execution(Arc::new(execution), What::Submitted { kind: new.kind.clone(), delayed_until })

@@ -10,8 +10,8 @@ use crate::world::vector::{legal, vector_of};
 use crate::world::{Done, World};
 use onward_core::record::{PublicState, Record};
 use onward_core::{
-    Act, Bury, Claim, Claimed, Class, Command, CommandId, Deliver, Due, ExecutionId, Fence, Forget, Key, LaneChange,
-    LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, limits,
+    Act, Arrival, Bury, Claim, Claimed, Class, Command, CommandId, Deliver, Due, ExecutionId, Fence, Forget, Key,
+    LaneChange, LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, limits,
 };
 use std::collections::BTreeMap;
 
@@ -155,7 +155,8 @@ impl Driver {
         };
         work.set_when(new.when);
         work.set_deadline(new.deadline);
-        Submit { command: CommandId(self.number()), id: self.slots[new.slot], new: Box::new(work) }
+        let arrived = Arrival::at(self.world.now, new.slot as u8);
+        Submit { command: CommandId(self.number()), id: self.slots[new.slot], arrived, new: Box::new(work) }
     }
 
     fn fence(&self, slot: usize, which: Which) -> Option<Fence> {

@@ -99,12 +99,8 @@ impl Driver {
 
     /// Whether the execution still remembers an operator's call. What is gone remembers nothing, but is purged.
     fn operation_stands(&self, operate: &Operate) -> bool {
-        let Some(execution) = self.world.find(operate.execution) else {
-            return operate.act == Act::Purge(act::Purge {});
-        };
-        if operate.act == Act::Purge(act::Purge {})
-            && (execution.is_purging() || execution.namespace != operate.namespace)
-        {
+        let Some(execution) = self.world.find(operate.execution) else { return false };
+        if operate.act == Act::Purge(act::Purge {}) && execution.is_purging() {
             return true;
         }
         let calls = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {

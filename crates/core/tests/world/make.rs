@@ -5,10 +5,10 @@ use onward_core::record::{
     Active, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State, Waiting,
 };
 use onward_core::{
-    Act, ActOutcome, ApiKeyId, Capability, Category, Claim, Claimed, Class, Command, CommandId, Due, End, ExecutionId,
-    Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, NewExecution, Operate, PartitionId,
-    Payload, Policy, Progress, Reason, Rejection, Renew, Reply, Report, RetryPolicy, RevokeKey, SetLane, Span, Submit,
-    TagKey, TagValue, TraceContext, When, act, end,
+    Act, ActOutcome, ApiKeyId, Arrival, Capability, Category, Claim, Claimed, Class, Command, CommandId, Due, End,
+    ExecutionId, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, NewExecution, Operate,
+    PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew, Reply, Report, RetryPolicy, RevokeKey, SetLane,
+    Span, Submit, TagKey, TagValue, TraceContext, When, act, end,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -57,7 +57,8 @@ pub(crate) use with;
 /// A submit of `id(n)` by the call `n`.
 pub fn submit(n: u128) -> Submit {
     let new = Box::new(NewExecution::new("work".parse().unwrap(), Payload::null()));
-    Submit { command: CommandId(n), id: id(n), new }
+    // Long ago, so that it queues by the time of its commit.
+    Submit { command: CommandId(n), id: id(n), arrived: Arrival::at(Millis(0), 0), new }
 }
 
 /// A place in a trace.
@@ -75,6 +76,7 @@ pub fn claim(execution: ExecutionId, lease: u128) -> Claim {
         execution,
         lease: LeaseId(lease),
         worker: "worker-1".parse().unwrap(),
+        build: None,
         capabilities: Class::default(),
         ttl: TTL,
     }

@@ -5,11 +5,12 @@ use crate::shared::Shared;
 use crate::work::ready::Position;
 use crate::{Engine, Error, binding};
 use futures_util::future::join_all;
-use onward_core::record::{Execution, PublicState};
+use onward_core::record::{Execution, Outcome, PublicState};
 use onward_core::{
     ClassName, ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, TagKey, TagValue, index, limits,
 };
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
+use std::collections::BTreeSet;
 
 /// Maximum entries read in one step; the first steps are smaller, since most pages are found among the first entries.
 const STEP: usize = 500;
@@ -21,8 +22,8 @@ const COUNT_MAX: u64 = 100_000;
 /// Which executions to find; an unset field matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindFilter {
-    /// Only executions in this state.
-    pub state: Option<PublicState>,
+    /// Only executions in one of these states; in any when empty.
+    pub states: BTreeSet<PublicState>,
     /// Only executions of this lane.
     pub lane: Option<Lane>,
     /// Only executions of this kind.
@@ -39,9 +40,10 @@ pub struct FindFilter {
 #[derive(Debug, Clone)]
 pub struct FindPage {
     /// Executions found. Waiting work comes in claim order, running and delayed work by its next due time, ended work
-    /// by its end and everything else by its submission, newest first.
+    /// by its end, newest first. Everything else comes by its submission, newest first, also several states of
+    /// which not all are ends.
     pub executions: Vec<Execution>,
-    /// Index entries scanned.
+    /// Index entries scanned, those of other namespaces left out.
     pub scanned: usize,
     /// Cursor of the next page; absent at the end. A page may be short or empty and still have a next one.
     pub next: Option<String>,
@@ -54,6 +56,10 @@ pub struct Counts {
     pub total: Count,
     /// Executions that are ready and wait for a worker.
     pub waiting: Count,
+    /// Executions that wait for a time.
+    pub delayed: Count,
+    /// Executions that a worker runs: all that are in no other state.
+    pub active: Count,
     /// Executions that ended with a result.
     pub completed: Count,
     /// Executions that ended by failing.
@@ -67,7 +73,7 @@ pub struct Counts {
 impl FindFilter {
     fn lets_through(&self, execution: &Execution) -> bool {
         let created = execution.created_at;
-        self.state.is_none_or(|state| state == execution.public_state())
+        (self.states.is_empty() || self.states.contains(&execution.public_state()))
             && self.lane.as_ref().is_none_or(|lane| *lane == execution.lane)
             && self.kind.as_ref().is_none_or(|kind| *kind == execution.kind)
             && self.tag.as_ref().is_none_or(|(key, value)| execution.tags.get(key) == Some(value))
@@ -100,19 +106,20 @@ impl Engine {
         let path = path(&self.shared, namespace, filter).await?;
         let limit = limit.clamp(1, limits::PAGE_MAX);
         let mut page = FindPage { executions: Vec::new(), scanned: 0, next: None };
-        let mut size = limit.min(STEP);
+        let (mut size, mut passed) = (limit.min(STEP), 0);
         loop {
             let positions = step(&self.shared, &path, after, size).await?;
             let ids: Vec<ExecutionId> = positions.iter().map(|(_, id)| *id).collect();
             let mut found = query::load_all(&self.shared, &ids).await?.into_iter().peekable();
             for place in &positions {
-                page.scanned += 1;
+                passed += 1;
                 after = Some(*place);
                 let execution = found.next_if(|execution| execution.id == place.1);
-                let wanted =
-                    |execution: &Execution| execution.namespace == *namespace && filter.lets_through(execution);
-                page.executions.extend(execution.filter(wanted));
-                if page.executions.len() == limit || page.scanned >= SCAN_MAX {
+                // Due times are those of all namespaces; nobody learns how many others have.
+                let own = execution.filter(|execution| execution.namespace == *namespace);
+                page.scanned += usize::from(own.is_some());
+                page.executions.extend(own.filter(|execution| filter.lets_through(execution)));
+                if page.executions.len() == limit || passed >= SCAN_MAX {
                     page.next = after.as_ref().map(cursor_of);
                     return Ok(page);
                 }
@@ -139,20 +146,27 @@ impl Engine {
             waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
         }
         // At the same time, since each count scans an index of its own.
-        let (all, completed, failed, cancelled, expired) = (
+        let (all, delayed, completed, failed, cancelled, expired) = (
             IndexName::new(index::list(namespace)),
+            IndexName::new(index::state(namespace, PublicState::Delayed)),
             ended(PublicState::Completed),
             ended(PublicState::Failed),
             ended(PublicState::Cancelled),
             ended(PublicState::Expired),
         );
-        let indexes = [&all, &completed, &failed, &cancelled, &expired];
+        let indexes = [&all, &delayed, &completed, &failed, &cancelled, &expired];
         let counts = join_all(indexes.map(|index| count(&self.shared, index))).await;
         let counts = counts.into_iter().collect::<Result<Vec<Count>, Error>>()?;
-        let [total, completed, failed, cancelled, expired] = counts[..] else {
+        let [total, delayed, completed, failed, cancelled, expired] = counts[..] else {
             return Err(Error::Internal("not every index was counted".into()));
         };
-        Ok(Counts { total, waiting, completed, failed, cancelled, expired })
+        // Running work has no index of its own: a claim would have to write to it.
+        let others = [waiting, delayed, completed, failed, cancelled, expired];
+        let active = Count {
+            n: total.n.saturating_sub(others.iter().map(|count| count.n).sum()),
+            capped: total.capped || others.iter().any(|count| count.capped),
+        };
+        Ok(Counts { total, waiting, delayed, active, completed, failed, cancelled, expired })
     }
 }
 
@@ -172,18 +186,24 @@ async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Re
         let index = index::tag(namespace, key.as_str(), value.as_str());
         return Ok(AccessPath::Indexes(vec![IndexName::new(index)], by_creation));
     }
-    match filter.state {
-        Some(PublicState::Waiting) => {
+    let states: Vec<PublicState> = filter.states.iter().copied().collect();
+    let outcomes: Option<Vec<Outcome>> = states.iter().map(|state| state.outcome()).collect();
+    match (&states[..], outcomes) {
+        ([PublicState::Waiting], _) => {
             let queues = ready_indexes(shared, namespace, filter.lane.as_ref()).await?;
             Ok(AccessPath::Indexes(queues, Range::default()))
         }
-        Some(PublicState::Active | PublicState::Delayed) => Ok(AccessPath::Due(0)),
-        Some(ended) => {
-            let outcome = ended.outcome().map(|outcome| index::ended(namespace, outcome.as_str()));
-            let range = Range { direction: Direction::Descending, ..Range::default() };
-            Ok(AccessPath::Indexes(outcome.map(IndexName::new).into_iter().collect(), range))
+        ([PublicState::Delayed], _) => {
+            let delayed = IndexName::new(index::state(namespace, PublicState::Delayed));
+            Ok(AccessPath::Indexes(vec![delayed], Range::default()))
         }
-        None => Ok(AccessPath::Indexes(vec![IndexName::new(index::list(namespace))], by_creation)),
+        ([PublicState::Active], _) => Ok(AccessPath::Due(0)),
+        ([_, ..], Some(ends)) => {
+            let indexes = ends.into_iter().map(|outcome| IndexName::new(index::ended(namespace, outcome.as_str())));
+            let range = Range { direction: Direction::Descending, ..Range::default() };
+            Ok(AccessPath::Indexes(indexes.collect(), range))
+        }
+        _ => Ok(AccessPath::Indexes(vec![IndexName::new(index::list(namespace))], by_creation)),
     }
 }
 

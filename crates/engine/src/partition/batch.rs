@@ -161,8 +161,10 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
     if !shared.board.anybody_waits() {
         return handed;
     }
-    let waiting: Vec<Arc<Record>> =
+    let mut waiting: Vec<Arc<Record>> =
         view.writes().filter_map(|(_, record)| record.filter(|record| ready(record).is_some()).cloned()).collect();
+    // Who came first is served first, also when there are fewer workers than work.
+    waiting.sort_by_key(|record| ready(record).map(|execution| (execution.ready_rank(), execution.id)));
     for record in waiting.iter().take(limits::BATCH_COMMANDS_MAX) {
         let Some(execution) = ready(record) else { continue };
         if handed.paused.contains(&(execution.namespace.clone(), execution.lane.clone())) {

@@ -2,7 +2,7 @@
 
 use crate::api::query;
 use crate::partition::task::SealedReply;
-use crate::shared::Shared;
+use crate::shared::{Shared, typed};
 use crate::work::board::{Look, QueueKey};
 use crate::work::ready::Position;
 use crate::work::remote;
@@ -11,7 +11,7 @@ use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
 use onward_core::record::Record;
-use onward_core::{Claimed, Key, Millis, Rejection, Reply, Span, index};
+use onward_core::{Claim, Claimed, Key, Millis, Rejection, Span, TableVerb, index};
 use onward_store::{IndexName, Partitions, Range};
 use tokio::sync::oneshot;
 
@@ -74,9 +74,9 @@ async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Posit
     // All sealed replies are opened together, with nothing to wait for afterwards: a call that is dropped half-way
     // drops them sealed, and no lease is lost.
     for ((queue, place), parcel) in found.iter().zip(join_all(calls).await) {
-        match parcel.and_then(SealedReply::open) {
-            Ok(Reply::Claim(work)) => claimed.push(*work),
-            Ok(_) | Err(Error::Refused(_)) => {}
+        match parcel.and_then(SealedReply::open).and_then(|reply| typed(Claim::open(reply))) {
+            Ok(work) => claimed.push(*work),
+            Err(Error::Refused(_)) => {}
             Err(error) => {
                 shared.board.restore((queue.clone(), *place));
                 failure = Some(error);

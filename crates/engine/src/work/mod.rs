@@ -1,6 +1,7 @@
 //! Matches ready work with workers: ready queues, parked claims, placement of new work, and remote work.
 
 pub(crate) mod affinity;
+pub(crate) mod arrivals;
 pub(crate) mod board;
 pub(crate) mod claims;
 pub(crate) mod placement;

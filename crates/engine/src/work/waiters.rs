@@ -1,7 +1,7 @@
 //! Parked claims: which lanes each waits for, and which is next when work becomes ready.
 
 use crate::partition::task::SealedReply;
-use onward_core::{Claim, Class, ExecutionId, Lane, LeaseId, Namespace, Span, WorkerName};
+use onward_core::{Build, Claim, Class, ExecutionId, Lane, LeaseId, Namespace, Span, WorkerName};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
 
@@ -16,6 +16,8 @@ pub struct Wants {
     pub capabilities: Class,
     /// Name of the worker.
     pub worker: WorkerName,
+    /// Build of the worker's program, for people.
+    pub build: Option<Build>,
     /// How long each lease lasts without renewal.
     pub lease: Span,
     /// Maximum number of executions.
@@ -29,6 +31,7 @@ impl Wants {
             execution,
             lease: LeaseId::within(&self.namespace, random),
             worker: self.worker.clone(),
+            build: self.build.clone(),
             capabilities: self.capabilities.clone(),
             ttl: self.lease,
         }
@@ -128,6 +131,7 @@ mod tests {
             lanes: lanes.iter().map(|lane| Lane::parse(lane).unwrap()).collect(),
             capabilities: Class::default(),
             worker: WorkerName::parse("w").unwrap(),
+            build: None,
             lease: Span::seconds(10),
             max: 1,
         }

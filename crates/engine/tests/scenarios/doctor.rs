@@ -117,7 +117,7 @@ pub(crate) async fn damage_in_each_index_is_found_and_repaired(world: World) {
     }
     // Only a store that several processes may share keeps members.
     families.remove("members");
-    let all = ["classes", "due", "ended", "lanes", "list", "ready", "tag"];
+    let all = ["classes", "due", "ended", "lanes", "list", "ready", "state", "tag"];
     assert_eq!(families.iter().map(String::as_str).collect::<Vec<_>>(), all);
 
     let rows = store.stats().rows;

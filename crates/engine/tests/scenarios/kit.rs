@@ -151,6 +151,7 @@ pub(crate) fn worker(name: &str) -> Wants {
         lanes: vec![Lane::default()],
         capabilities: Class::default(),
         worker: WorkerName::parse(name).expect("a worker name"),
+        build: None,
         lease: Span::seconds(10),
         max: 1,
     }

@@ -49,6 +49,7 @@ on_every_store! {
     leases::work_that_nobody_receives_is_given_back,
     leases::a_restarted_engine_finds_everything,
     queues::priority_goes_first_then_age,
+    queues::work_is_claimed_in_the_order_of_its_arrival,
     queues::capabilities_decide_who_gets_what,
     queues::a_backlog_beyond_memory_is_served_completely,
     queues::a_worker_serves_several_lanes,

@@ -1,8 +1,9 @@
 //! Who gets what, in which order, and what happens when there is a lot of it.
 
-use crate::kit::{World, capabilities, claim_now, lane, submit, work, worker};
+use crate::kit::{World, capabilities, claim_now, eventually, lane, submit, work, worker};
 use onward_core::{NewExecution, Payload, Span};
 use onward_engine::Wants;
+use onward_engine::clock::Clock;
 use std::collections::BTreeSet;
 
 pub(crate) async fn priority_goes_first_then_age(world: World) {
@@ -17,6 +18,38 @@ pub(crate) async fn priority_goes_first_then_age(world: World) {
     for (_, _, id) in expected {
         assert_eq!(claim_now(&engine, &worker("w")).await.fence.execution, id);
     }
+}
+
+/// One process serves work in the order in which it came, whatever partition it went to: the items of one call, calls that
+/// were acknowledged one after another, and work that waited for one instant.
+pub(crate) async fn work_is_claimed_in_the_order_of_its_arrival(world: World) {
+    let engine = world.engine().await;
+    let mut expected: Vec<String> = (0..1_000).map(|n| format!("one call, {n}")).collect();
+    let many = expected.iter().map(|kind| work(kind)).collect();
+    for answer in engine.submit_many(many).await.expect("answered") {
+        answer.expect("accepted");
+    }
+    for n in 0..100 {
+        let kind = format!("its own call, {n}");
+        submit(&engine, work(&kind)).await;
+        expected.push(kind);
+    }
+    let instant = world.clock.now() + Span::hours(1);
+    for n in 0..100 {
+        let kind = format!("later, {n}");
+        submit(&engine, NewExecution { run_at: Some(instant), ..work(&kind) }).await;
+        expected.push(kind);
+    }
+    world.clock.advance(Span::hours(1));
+    eventually("all are ready", async || engine.metrics().delayed_promoter == 100).await;
+    let mut claimed = Vec::new();
+    while claimed.len() < expected.len() {
+        let wants = Wants { max: 100, ..worker("w") };
+        let more = engine.claim(&wants, Span(0)).await.expect("answered");
+        assert!(!more.is_empty(), "{} of {} were claimed", claimed.len(), expected.len());
+        claimed.extend(more.into_iter().map(|one| one.kind.to_string()));
+    }
+    assert_eq!(claimed, expected);
 }
 
 pub(crate) async fn capabilities_decide_who_gets_what(world: World) {

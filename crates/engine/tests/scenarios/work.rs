@@ -113,7 +113,7 @@ pub(crate) async fn a_crowd_that_is_due_at_one_instant_becomes_ready(world: Worl
             answer.expect("accepted");
         }
     }
-    let (filter, mut cursor) = (FindFilter { state: Some(PublicState::Delayed), ..FindFilter::default() }, None);
+    let (filter, mut cursor) = (FindFilter { states: [PublicState::Delayed].into(), ..FindFilter::default() }, None);
     let mut listed = BTreeSet::new();
     loop {
         let page = engine.find(&Namespace::default(), &filter, cursor.as_deref(), 1_000).await.expect("found");

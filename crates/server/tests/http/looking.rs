@@ -31,6 +31,41 @@ async fn executions_are_found_counted_and_explained() {
     site.drained().await;
 }
 
+/// Every state is counted, the counts add up to the total, and a search takes several states.
+#[tokio::test]
+async fn states_are_counted_and_searched_together() {
+    let site = Site::open().await;
+    for _ in 0..6 {
+        site.submit(json!({"kind": "k", "policy": {"retry": {"max_retries": 0}}})).await;
+    }
+    site.submit(json!({"kind": "late", "delay": "1h"})).await;
+    let mut leases = Vec::new();
+    for _ in 0..4 {
+        leases.push(site.claim().await["lease"].clone());
+    }
+    site.post("/v1/work/complete", json!({"lease": leases[0]})).await;
+    site.post("/v1/work/fail", json!({"lease": leases[1], "details": {"card": 7}})).await;
+    site.post("/v1/work/cancel", json!({"lease": leases[2]})).await;
+    let large = json!({"lease": leases[3], "details": "x".repeat(20_000)});
+    let (status, refused) = site.post("/v1/work/fail", large).await;
+    assert_eq!((status, &refused["code"]), (413, &json!("payload_too_large")));
+    let (_, counts) = site.get("/v1/counts").await;
+    let count = |state: &str| counts[state]["n"].as_u64().unwrap();
+    let states = ["waiting", "delayed", "active", "completed", "failed", "cancelled", "expired"].map(count);
+    assert_eq!((states, count("total")), ([2, 1, 1, 1, 1, 1, 0], 7));
+    for (states, expected) in [("failed,cancelled", 2), ("active,failed,delayed", 3), ("delayed", 1), ("active", 1)] {
+        let (_, page) = site.get(&format!("/v1/executions?state={states}")).await;
+        let found = page["executions"].as_array().unwrap();
+        assert!(found.iter().all(|one| states.split(',').any(|state| one["state"] == state)), "{states}: {page}");
+        assert_eq!(found.len(), expected, "{states}: {page}");
+    }
+    let (_, failed) = site.get("/v1/executions?state=failed").await;
+    assert_eq!(failed["executions"][0]["failure"]["details"], json!({"card": 7}));
+    let (status, unknown) = site.get("/v1/executions?state=failed,lost").await;
+    assert_eq!((status, &unknown["code"]), (400, &json!("invalid_query")), "{unknown}");
+    site.drained().await;
+}
+
 #[tokio::test]
 async fn operators_steer_one_execution() {
     let site = Site::open().await;

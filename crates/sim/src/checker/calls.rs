@@ -50,7 +50,7 @@ impl Calls {
 
     /// Somebody submits, perhaps again.
     pub(super) fn submits(&mut self, submit: &Submit) {
-        let Submit { command, id, new } = submit;
+        let Submit { command, id, new, .. } = submit;
         self.sent(*command, None);
         if let Ok(input) = new.payload() {
             self.inputs.entry(*id).or_insert(input);

@@ -15,7 +15,7 @@ impl Checker {
 
     /// A submit was answered.
     pub(crate) fn submitted(&mut self, since: Since, now: Millis, submit: &Submit, answer: &Result<Submitted, Error>) {
-        let Submit { command, id, new } = submit;
+        let Submit { command, id, new, .. } = submit;
         // A caller that is told of another execution is told that its own does not exist.
         if let Err(Error::Refused(_)) | Ok(Submitted { created: false, .. }) = answer {
             let happened = self.executions.created_by(*command).is_some();

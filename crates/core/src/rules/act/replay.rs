@@ -64,7 +64,7 @@ impl OperatorAct for Replay {
         execution.deadline = times::deadline(view, self.deadline()?, now)?;
         execution.replays += 1;
         (execution.retries, execution.reclaims, execution.reclaims_in_a_row) = (0, 0, 0);
-        (execution.progress, execution.queued_at) = (None, None);
+        (execution.progress, execution.place) = (None, None);
         execution.changed_at = execution.stamp(now);
         ready::now(execution, Next::Replay, now);
         let replays = execution.replays;

@@ -23,7 +23,7 @@ impl LeaseEnd for Fail {
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
         let Ending { execution, active, command, stamp, .. } = ending;
-        let failed = Failed { failure: self.failure.cut(), outcome: Outcome::Failed, by: Some(command) };
+        let failed = Failed { failure: self.failure.checked()?, outcome: Outcome::Failed, by: Some(command) };
         let (retry_at, event) = failed.end(view, execution, &active, stamp)?;
         Ok((event, after(retry_at)))
     }
@@ -59,8 +59,11 @@ impl Failed {
         let seed = active.lease.id.0 as u64 ^ active.lease.epoch;
         let retry_at = again.then(|| now + retry.pause(execution.retries, seed));
         execution.reclaims_in_a_row = 0;
-        let end = AttemptEnd::Failed { failure: failure.clone(), retry_at };
+        let end = AttemptEnd::Failed { failure: failure.in_short(), retry_at };
         lease::end(execution, active, end, by, now);
+        if let Some(last) = &mut execution.last {
+            last.details.clone_from(&failure.details);
+        }
         if let Some(cancelled) = finish::if_asked(view, execution, active, now)? {
             return Ok((retry_at, cancelled));
         }
@@ -70,7 +73,7 @@ impl Failed {
             None => What::TimedOut { attempt, retry_at, expired_by },
         };
         let Some(until) = retry_at else {
-            let finished = Finished { failure: Some(failure), expired_by, ..Finished::new(outcome, now) };
+            let finished = Finished { failure: Some(failure.in_short()), expired_by, ..Finished::new(outcome, now) };
             return Ok((None, finish::finish(view, execution, finished, event)?));
         };
         execution.retries += 1;

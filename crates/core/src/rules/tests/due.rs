@@ -6,7 +6,8 @@ use crate::record::{
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, due, id, lane, namespace, submit, with};
 use crate::{
-    Command, Due, Key, Looked, Millis, PartitionId, PayloadSlot, Rejection, Reply, Span, What, When, Window, index,
+    Arrival, Command, Due, Key, Looked, Millis, PartitionId, PayloadSlot, Rejection, Reply, Span, What, When, Window,
+    index,
 };
 use bytes::Bytes;
 
@@ -26,7 +27,11 @@ fn delayed_work_becomes_ready_when_its_time_comes() {
     let since = world.now;
     let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Initial };
     assert_eq!(execution.state, State::Waiting(waiting));
-    assert_eq!(execution.queued_at, Some(until), "its place is by its own time, not by when somebody looked");
+    assert_eq!(
+        execution.place,
+        Some(Arrival::at(until, 0)),
+        "its place is by its own time, not by when somebody looked"
+    );
 
     let again = world.home(&due(id(1)));
     assert_eq!(again.result, Ok(Reply::Due(Looked { acted: false, next: None })));

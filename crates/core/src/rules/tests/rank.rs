@@ -3,7 +3,7 @@
 use crate::index::{self, Entry};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, class, id, lane, namespace, submit, with};
-use crate::{ExecutionId, Span, When, limits};
+use crate::{Arrival, ExecutionId, Span, Submit, When, limits};
 
 fn queue(world: &World) -> Vec<ExecutionId> {
     let name = index::ready(&namespace(), &lane(), &class(&[]).name());
@@ -31,13 +31,21 @@ fn higher_priority_runs_first_and_equals_by_their_time() {
     assert_eq!(queue(&world), [4, 5, 1, 3].map(id));
 }
 
+/// Within one millisecond, whatever their ids and the order of their commits.
 #[test]
-fn work_of_one_moment_is_ordered_by_its_id() {
-    let mut world = World::new(1);
-    for n in [3, 1, 2] {
-        world.submit(submit(n));
+fn work_is_ordered_by_its_arrival() {
+    for delay in [Span(0), Span::seconds(5)] {
+        let mut world = World::new(1);
+        let arrived = [3, 1, 4, 2].map(|n| (n, Arrival::at(world.now, 4 - n as u8)));
+        for (n, arrived) in arrived {
+            world.submit(Submit { arrived, ..with!(submit(n), when: When::After(delay)) });
+        }
+        world.pass(delay);
+        if delay > Span(0) {
+            (1..=4).for_each(|n| drop(world.accept(&make::due(id(n)))));
+        }
+        assert_eq!(queue(&world), [4, 3, 2, 1].map(id), "after {delay}");
     }
-    assert_eq!(queue(&world), [1, 2, 3].map(id));
 }
 
 #[test]
@@ -85,7 +93,7 @@ fn each_class_has_a_queue_of_its_own() {
     let mut world = World::new(1);
     world.submit(with!(submit(1), requires: class(&["linux", "gpu"]), priority: 1));
     let execution = world.execution(id(1)).clone();
-    let rank = (u64::from(limits::PRIORITY_MAX - 1) << 48) | world.now.0;
+    let rank = (u64::from(limits::PRIORITY_MAX - 1) << 50) | Arrival::at(world.now, 0).bits();
     let name = "ready/default/default/gpu+linux".to_owned();
     assert!(index::entries(&crate::record::Record::Execution(execution.into())).contains(&Entry { name, rank }));
 }

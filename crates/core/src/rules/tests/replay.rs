@@ -4,8 +4,8 @@ use crate::record::{AttemptKind, Next, Outcome, PayloadBytes, PublicState, Readi
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, due, id, submit, with};
 use crate::{
-    Act, ActOutcome, Category, Fence, Key, LeaseId, Looked, Payload, PayloadSlot, Policy, Rejection, Reply, Reported,
-    Span, Submit, What, When, Window, act, end, limits,
+    Act, ActOutcome, Arrival, Category, Fence, Key, LeaseId, Looked, Payload, PayloadSlot, Policy, Rejection, Reply,
+    Reported, Span, Submit, What, When, Window, act, end, limits,
 };
 
 fn work() -> Submit {
@@ -51,7 +51,7 @@ fn every_end_can_be_the_beginning_of_another_life() {
         // W17: a new life gets a fresh budget.
         assert_eq!((after.retries, after.reclaims, after.reclaims_in_a_row), (0, 0, 0), "{outcome:?}");
         assert_eq!((after.deadline, after.due()), (None, None), "{outcome:?}: the first life's deadline is over");
-        assert_eq!(after.queued_at, Some(world.now), "{outcome:?}: it queues behind those who waited");
+        assert_eq!(after.place, Some(Arrival::at(world.now, 0)), "{outcome:?}: it queues behind those who waited");
         assert_eq!((after.attempts, after.epoch, after.started_at), (before.attempts, before.epoch, before.started_at));
         assert_eq!((&after.last, &after.result, &after.progress), (&before.last, &None, &None));
 

@@ -3,7 +3,9 @@
 use crate::record::{AttemptEnd, AttemptKind, Finished, Next, Outcome, Readiness, Record, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit, with};
-use crate::{Category, CommandId, Failure, Key, Policy, Reply, Reported, RetryPolicy, Span, What, Window, end, limits};
+use crate::{
+    Category, CommandId, Failure, Json, Key, Policy, Reply, Reported, RetryPolicy, Span, What, Window, end, limits,
+};
 
 fn policy(retry: RetryPolicy) -> Policy {
     Policy { retry: Some(retry), ..Policy::default() }
@@ -112,6 +114,23 @@ fn jitter_comes_from_the_lease_and_takes_at_most_half_of_the_pause() {
     assert_eq!(pause(3), pause(3), "equal leases give equal pauses");
 }
 
+/// They are read back as they were given, once, with the attempt.
+#[test]
+fn details_stay_with_the_attempt_that_failed() {
+    let details = |text: &str| Some(serde_json::from_str::<Json>(text).unwrap());
+    let failed = |details| Failure { details, ..Failure::new(Category::permanent(), "no") };
+    let mut world = World::new(1);
+    let fence = world.running(submit(1), 10);
+    let deep = "[".repeat(limits::JSON_DEPTH_MAX + 1) + &"]".repeat(limits::JSON_DEPTH_MAX + 1);
+    for (text, code) in [(format!("\"{}\"", "x".repeat(16 * 1024)), "payload_too_large"), (deep, "payload_too_deep")] {
+        assert_eq!(world.refuse(&make::report(50, fence, end::Fail { failure: failed(details(&text)) })).code(), code);
+    }
+    world.accept(&make::report(50, fence, end::Fail { failure: failed(details(r#"{ "n": 1.50 }"#)) }));
+    assert_eq!(world.last(id(1)).details, details(r#"{ "n": 1.50 }"#));
+    assert_eq!(world.finished(id(1)).failure, Some(failed(None)));
+    assert_eq!(world.execution(id(1)).failure(), Some(failed(details(r#"{ "n": 1.50 }"#))));
+}
+
 /// A deploy, a night's outage: what nobody chose a policy for is still tried when it is over.
 #[test]
 fn the_default_policy_lasts_about_nine_hours() {
@@ -139,7 +158,7 @@ fn lost_leases_and_returned_ones_use_up_no_retry() {
 fn a_message_is_cut_however_it_was_made() {
     let mut world = World::new(1);
     let fence = world.running(with!(submit(1), policy: make::retry(0, Span(0))), 10);
-    let failure = Failure { category: Category::transient(), message: "x".repeat(5_000).into() };
+    let failure = Failure { message: "x".repeat(5_000).into(), ..Failure::new(Category::transient(), "") };
     world.accept(&make::report(50, fence, end::Fail { failure }));
     let State::Finished(finished) = &world.execution(id(1)).state else { panic!("it has failed") };
     let kept = finished.failure.as_ref().unwrap().message.len();

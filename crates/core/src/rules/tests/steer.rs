@@ -4,7 +4,9 @@ use crate::index::{self, Entry};
 use crate::record::{Next, PublicState, Readiness, Record, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, due, id, namespace, submit, tag, tags, with};
-use crate::{Act, ActOutcome, Category, Looked, Millis, Rejection, Reply, Span, What, When, Window, act, limits};
+use crate::{
+    Act, ActOutcome, Arrival, Category, Looked, Millis, Rejection, Reply, Span, What, When, Window, act, limits,
+};
 
 fn at(when: When) -> Act {
     Act::Reschedule(act::Reschedule::from(when))
@@ -60,7 +62,8 @@ fn waiting_work_runs_when_an_operator_says() {
             let waiting = world.waiting(id(n));
             assert_eq!((waiting.readiness, &waiting.next), (readiness, &next), "{n} {when:?}: its attempt stays");
             let after = world.execution(id(n));
-            assert_eq!(after.queued_at, before.queued_at.or(until.is_none().then_some(start)), "{n}: a place is kept");
+            let place = before.place.or(until.is_none().then_some(Arrival::at(start, 0)));
+            assert_eq!(after.place, place, "{n}: a place is kept");
             assert_eq!((after.attempts, after.retries, after.epoch), (before.attempts, before.retries, before.epoch));
         }
     }
@@ -117,13 +120,13 @@ fn priority_moves_waiting_work_at_once_and_running_work_when_it_waits_again() {
         let done = world.home(&make::operate(60, id(n), Act::Prioritise(act::Prioritise { priority: 7 })));
         assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Prioritised { before: 0 })), "{n}");
         assert_eq!(done.events[0].what, What::PriorityChanged { before: 0, after: 7 });
-        assert_eq!(before - place(&world, n), 7 << 48, "{n}: before everything of lower priority");
+        assert_eq!(before - place(&world, n), 7 << 50, "{n}: before everything of lower priority");
     }
     let fence = world.claim(id(1), 90).fence;
     world.operate(61, id(1), Act::Prioritise(act::Prioritise { priority: 9_000 }));
     assert_eq!(world.active(id(1)).lease.id, fence.lease, "it goes on");
     world.accept(&make::unclaim(62, fence));
-    assert_eq!(place(&world, 1), world.execution(id(1)).queued_at.unwrap().0);
+    assert_eq!(place(&world, 1), world.execution(id(1)).place.unwrap().bits());
     let refused = world.refuse(&make::operate(63, id(1), Act::Prioritise(act::Prioritise { priority: 9_001 })));
     assert!(matches!(refused, Rejection::InvalidArgument { field: "priority", .. }));
     world.operate(64, id(1), make::end());

@@ -4,7 +4,7 @@ use crate::record::{ClassSeen, Format, LaneState, Next, Readiness, Record, State
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit, with};
 use crate::{
-    Blob, Category, Command, CommandId, Event, Key, Millis, PartitionId, Payload, Policy, Rejection, Reply,
+    Arrival, Blob, Category, Command, CommandId, Event, Key, Millis, PartitionId, Payload, Policy, Rejection, Reply,
     RetryPolicy, Span, Subject, Submit, Submitted, What, When, Window, limits,
 };
 
@@ -27,7 +27,8 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     let since = world.now;
     let ready = Waiting { readiness: Readiness::Ready { since }, next: Next::Initial };
     assert_eq!(execution.state, State::Waiting(ready));
-    assert_eq!((execution.created_at, execution.changed_at, execution.queued_at), (since, since, Some(since)));
+    assert_eq!((execution.created_at, execution.changed_at), (since, since));
+    assert_eq!(execution.place, Some(Arrival::at(since, 0)));
     assert_eq!((execution.attempts, execution.retries, execution.reclaims, execution.epoch), (0, 0, 0, 0));
     assert_eq!((execution.started_at, &execution.last, &execution.result), (None, &None, &None));
     assert!(matches!(&execution.input, StoredPayload::Json(json) if json.as_str() == "null"));
@@ -79,8 +80,8 @@ fn the_requested_time_decides_between_ready_and_delayed() {
         assert_eq!(done.window, window, "{when:?}");
         let execution = world.execution(id(1));
         assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Initial }), "{when:?}");
-        let queued = matches!(readiness, Readiness::Ready { .. }).then_some(start);
-        assert_eq!(execution.queued_at, queued, "{when:?}");
+        let queued = matches!(readiness, Readiness::Ready { .. }).then_some(Arrival::at(start, 0));
+        assert_eq!(execution.place, queued, "{when:?}");
         let What::Submitted { delayed_until, .. } = done.events[0].what else { panic!("{when:?}") };
         assert_eq!(delayed_until, execution.due(), "{when:?}");
     }
@@ -150,7 +151,11 @@ fn arguments_at_their_limits_are_accepted() {
     };
     let tags = (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect();
     world.submit(with!(submit(1), priority: limits::PRIORITY_MAX, tags, policy));
-    assert_eq!(world.execution(id(1)).ready_rank(), world.now.0, "the highest priority ranks by time alone");
+    assert_eq!(
+        world.execution(id(1)).ready_rank(),
+        Arrival::at(world.now, 0).bits(),
+        "the highest priority ranks by time alone"
+    );
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
     if same_life && before.deadline != after.deadline {
         return Err("its deadline changed without a replay".to_owned());
     }
-    if same_life && before.queued_at.is_some() && before.queued_at != after.queued_at {
+    if same_life && before.place.is_some() && before.place != after.place {
         return Err("it lost its place in the queue".to_owned());
     }
     Ok(())

@@ -21,7 +21,7 @@ pub(super) fn what_never_changes(change: &Change<'_>) {
             deadline: if by("replay") { after.deadline } else { before.deadline },
             state: after.state.clone(),
             changed_at: after.changed_at,
-            queued_at: after.queued_at,
+            place: after.place,
             started_at: after.started_at,
             attempts: after.attempts,
             retries: after.retries,

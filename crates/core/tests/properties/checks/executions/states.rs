@@ -3,7 +3,7 @@
 use crate::checks::Change;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
 use onward_core::record::{Execution, Finished, Outcome, Readiness, Record, State, Waiting};
-use onward_core::{Command, Millis, Span, index};
+use onward_core::{Arrival, Command, Millis, Span, index};
 
 pub(in crate::checks) fn vectors(change: &Change<'_>) {
     for (_, execution) in change.executions() {
@@ -139,12 +139,13 @@ pub(in crate::checks) fn ranks(change: &Change<'_>) {
     let replayed = change.act().is_some_and(|act| act.name() == "replay");
     for (before, execution) in change.executions() {
         let ready = matches!(execution.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }));
-        assert!(!ready || execution.queued_at.is_some(), "ready work has its place");
-        if let Some(before) = before.filter(|before| before.queued_at.is_some() && !replayed) {
-            assert_eq!(execution.queued_at, before.queued_at, "a place once taken is kept for life");
+        assert!(!ready || execution.place.is_some(), "ready work has its place");
+        if let Some(before) = before.filter(|before| before.place.is_some() && !replayed) {
+            assert_eq!(execution.place, before.place, "a place once taken is kept for life");
         }
-        let rank =
-            (u64::from(9_000 - execution.priority) << 48) | execution.queued_at.unwrap_or(execution.created_at).0;
+        let time = execution.place.map_or(execution.created_at, Arrival::time).0;
+        let sequence = execution.place.map_or(execution.sequence, Arrival::sequence);
+        let rank = (u64::from(9_000 - execution.priority) << 50) | (time << 8) | u64::from(sequence);
         assert_eq!(execution.ready_rank(), rank);
     }
 }
