@@ -80,6 +80,15 @@ pub struct Description {
 }
 
 impl Description {
+    /// What users see of a record among many: without the details of a failure.
+    pub(crate) fn in_short(execution: &Execution) -> Self {
+        let mut described = Self::of(execution);
+        if let Some(failure) = &mut described.failure {
+            failure.details = None;
+        }
+        described
+    }
+
     /// What users see of a record.
     #[must_use]
     pub fn of(execution: &Execution) -> Self {

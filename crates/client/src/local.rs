@@ -54,7 +54,7 @@ impl Local {
             Ask::Why(id) => Box::new(engine.why(&self.existing(&namespace, id).await?).await?).into(),
             Ask::Find { filter, cursor, limit } => {
                 let page = engine.find(&namespace, &filter, cursor.as_deref(), limit).await?;
-                let executions = page.executions.iter().map(Description::of).collect();
+                let executions = page.executions.iter().map(Description::in_short).collect();
                 Found { executions, scanned: page.scanned, next: page.next }.into()
             }
             Ask::Counts => engine.counts(&namespace).await?.into(),

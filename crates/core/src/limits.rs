@@ -32,7 +32,7 @@ pub const CAPABILITIES_MAX: usize = 64;
 pub const TAGS_MAX: usize = 16;
 /// Longest tag key and tag value; both are part of an index name.
 pub const TAG_BYTES_MAX: usize = 64;
-/// Highest priority. The rank of a ready entry holds it in 16 bits.
+/// Highest priority. The rank of a ready entry holds it in 14 bits.
 pub const PRIORITY_MAX: u16 = 9_000;
 
 /// Largest input or result. One payload must fit a batch with room for its neighbours.

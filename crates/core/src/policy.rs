@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Policy {
-    /// Retries of failed attempts; three retries with growing pauses when absent.
+    /// Retries of failed attempts; 20 retries with growing pauses, up to nine hours in all, when absent.
     pub retry: Option<RetryPolicy>,
     /// Maximum running time of an attempt, regardless of lease renewals; unlimited when absent.
     pub attempt_timeout: Option<Span>,
@@ -109,7 +109,7 @@ fn within(field: &'static str, span: Option<Span>, low: Span, high: Span) -> Res
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "RetryFields")]
 pub struct RetryPolicy {
-    /// Maximum number of retries; 20 when absent, which last about nine hours with the other defaults.
+    /// Maximum number of retries; 20 when absent, which last up to nine hours with the other defaults.
     #[cfg_attr(feature = "openapi", schema(maximum = 1000, required = false))]
     pub max_retries: u32,
     /// Pause before the first retry; a second when absent.

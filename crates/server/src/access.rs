@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use onward::Client;
 use onward_core::record::{ApiKey, Role};
-use onward_core::{CommandId, Namespace};
+use onward_core::{CommandId, IdempotencyKey, Namespace};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -106,6 +106,13 @@ pub(crate) struct Caller {
     pub(crate) client: Client,
 }
 
+/// The header that names a call, if the request has it.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Refusal> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let key = value.to_str().unwrap_or("\u{0}").parse::<IdempotencyKey>();
+    Ok(Some(key.map_err(|error| Refusal::from(error).about("Idempotency-Key"))?))
+}
+
 impl Caller {
     /// The name of a command: a repeat of the call with the same key is the same command.
     pub(crate) fn command(&self, headers: &HeaderMap, what: &str) -> CommandId {
@@ -147,6 +154,9 @@ pub(crate) async fn check(
     if repeat == Some(Repeat::Unknown) && request.headers().contains_key(IDEMPOTENCY_KEY) {
         let detail = "this call cannot be named by an idempotency key";
         return Err(Refusal::new(Fault::NotRepeatable, detail).about("Idempotency-Key"));
+    }
+    if repeat == Some(Repeat::Known) {
+        idempotency_key(request.headers())?;
     }
     if *access != Access::Anybody {
         let key = key(&app, request.headers()).await?;

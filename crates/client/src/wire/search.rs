@@ -114,11 +114,11 @@ impl<'de> Deserialize<'de> for States {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundPage {
-    /// Executions that match. The order depends on the filter: waiting executions in the order of claims, active and
-    /// delayed ones by their next due time, ended ones by their end, newest first, and all others by their submission,
+    /// Executions that match. The order depends on the filter: waiting executions in the order of claims, active ones by
+    /// their next due time, delayed ones by the time they wait for, ended ones by their end, newest first, and all others by their submission,
     /// newest first, also those of several states of which not all are ends.
     pub executions: Vec<Description>,
-    /// Number of index entries that were read.
+    /// Number of index entries of this namespace that were read.
     pub scanned: usize,
     /// Cursor of the next page; absent on the last page. A short or empty page can have a next page.
     pub next: Option<String>,

@@ -183,7 +183,7 @@ impl Stored for Arc<Execution> {
         keys
     }
 
-    fn judge(&self, _: &Key, _: Millis, beside: &Beside) -> Vec<Verdict> {
+    fn judge(&self, _: &Key, now: Millis, beside: &Beside) -> Vec<Verdict> {
         if self.is_purging() {
             return Vec::new();
         }
@@ -192,7 +192,7 @@ impl Stored for Arc<Execution> {
             missing.map(|part| Verdict { finding: Finding::PartMissing { part }, fix: None }).collect();
         if !self.is_finished() {
             verdicts.extend(self.judge_class(beside));
-            verdicts.extend(self.judge_unique(beside));
+            verdicts.extend(self.judge_unique(now, beside));
         }
         verdicts
     }
@@ -209,17 +209,18 @@ impl Execution {
         Some(Verdict { finding: Finding::ClassMissing { class }, fix })
     }
 
-    fn judge_unique(&self, beside: &Beside) -> Option<Verdict> {
+    fn judge_unique(&self, now: Millis, beside: &Beside) -> Option<Verdict> {
         let unique = self.unique()?;
-        let holder = match beside(&unique) {
-            None => None,
-            Some(Record::Unique(record)) => record.holder(),
+        let mut record = match beside(&unique) {
+            None => UniqueRecord::freed(self.id, now),
+            Some(Record::Unique(record)) => record.clone(),
             // What cannot be read is reported as such.
             Some(_) => return None,
         };
-        match holder {
+        match record.holder() {
             None => {
-                let fix = Some(Fix::put(unique.clone(), Record::Unique(UniqueRecord::held(self.id))));
+                record.hold(self.id, None, now);
+                let fix = Some(Fix::put(unique.clone(), Record::Unique(record)));
                 Some(Verdict { finding: Finding::UniqueMissing { unique }, fix })
             }
             Some(by) if by != self.id => Some(Verdict { finding: Finding::UniqueTaken { by }, fix: None }),

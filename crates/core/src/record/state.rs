@@ -80,7 +80,7 @@ impl Next {
 pub enum Readiness {
     /// A worker.
     Ready {
-        /// Since when. The place in the queue is kept apart, as the first time it was ready.
+        /// Since when. The place in the queue is kept apart.
         since: Millis,
     },
     /// A time.

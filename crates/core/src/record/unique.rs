@@ -72,10 +72,11 @@ impl UniqueRecord {
         self.calls.iter_mut().filter(|known| known.execution == execution).for_each(|known| known.ended_at = Some(at));
     }
 
-    /// What a call made that named itself.
+    /// What a call made that named itself, and until when it is remembered.
     #[must_use]
-    pub fn call(&self, call: CommandId) -> Option<&NamedCall> {
-        self.calls.iter().find(|known| known.call == call)
+    pub fn call(&self, call: CommandId) -> Option<(&NamedCall, Option<Millis>)> {
+        let known = self.calls.iter().find(|known| known.call == call)?;
+        Some((known, known.ended_at.map(|at| at + limits::REPEAT_WINDOW)))
     }
 
     /// The execution that holds the key; `None` when it is free.
@@ -109,7 +110,9 @@ impl Stored for UniqueRecord {
         if holds {
             return Vec::new();
         }
-        let fix = Fix::put(key.clone(), Record::Unique(Self::freed(execution, now)));
+        let mut freed = self.clone();
+        freed.free(now);
+        let fix = Fix::put(key.clone(), Record::Unique(freed));
         vec![Verdict { finding: Finding::UniqueStale { execution }, fix: Some(fix) }]
     }
 }

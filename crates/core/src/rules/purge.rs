@@ -6,7 +6,7 @@ use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, Subject, Vie
 use std::sync::Arc;
 
 /// Removes the next piece. From the first one on the execution is found no more; its record goes last, and not before
-/// the call that changed it last has stopped being repeated.
+/// the call that changed it last, or that purges it, has stopped being repeated.
 pub(crate) fn remove(
     view: &mut View,
     mut shared: Arc<Execution>,
@@ -17,7 +17,9 @@ pub(crate) fn remove(
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
     let Purging { left, until } = finished.purging.unwrap_or_else(|| {
         view.event(Event::new(now, Subject::of(execution), What::Purged));
-        Purging { left: pieces(execution), until: execution.changed_at + limits::STUB_LIFE }
+        // The call that purges is repeated for as long as the one before it.
+        let last_call = if by.is_some() { now } else { execution.changed_at };
+        Purging { left: pieces(execution), until: last_call + limits::STUB_LIFE }
     });
     let end = left.saturating_sub(limits::PURGE_PIECE);
     view.for_each(end..left, |view, piece| view.delete(key(execution, piece)))?;
@@ -46,6 +48,9 @@ fn empty(execution: &mut Execution) {
     execution.trace = None;
     execution.tags.clear();
     execution.history.clear();
+    if let Some(last) = &mut execution.last {
+        last.details = None;
+    }
 }
 
 /// How many records may stand beside it: payloads, ended attempts, pages of its history.

@@ -56,6 +56,10 @@ impl Verb for Report {
     fn weight(&self, _: u16) -> Weight {
         match &self.end {
             End::Complete(complete) => Weight { rows: 7, bytes: 1_024 + complete.result.as_bytes().len() },
+            End::Fail(fail) => {
+                let details = fail.failure.details.as_ref().map_or(0, |details| details.as_str().len());
+                Weight { bytes: Weight::USUAL.bytes + details, ..Weight::USUAL }
+            }
             _ => Weight::USUAL,
         }
     }

@@ -80,7 +80,7 @@ impl Verb for Submit {
         if let Some(first) = first_of_key(view, new, now)? {
             return Ok(Submitted { id: first, created: false });
         }
-        if let Some(known) = unique::find(view, new)? {
+        if let Some(known) = unique::find(view, new, now)? {
             return Ok(known);
         }
         let lane = lane::copy(view, &new.namespace, &new.lane)?;

@@ -5,10 +5,12 @@ use crate::view::unreadable;
 use crate::{Asked, ExecutionId, Key, Millis, Namespace, NewExecution, Rejection, Stop, Submitted, UniqueKey, View};
 
 /// The answer to a submit whose unique key is held, or that is a repeat of a call that named itself.
-pub(crate) fn find(view: &mut View, new: &NewExecution) -> Result<Option<Submitted>, Stop> {
+pub(crate) fn find(view: &mut View, new: &NewExecution, now: Millis) -> Result<Option<Submitted>, Stop> {
     let Some(key) = &new.unique_key else { return Ok(None) };
     let Some(record) = get(view, &Key::Unique(new.namespace.clone(), key.clone()))? else { return Ok(None) };
-    if let Some(known) = new.call.and_then(|call| record.call(call)) {
+    if let Some((known, until)) = new.call.and_then(|call| record.call(call))
+        && is_remembered(view, until, now)
+    {
         return match known.asked.difference(&Asked::of(new)) {
             None => Ok(Some(Submitted { id: known.execution, created: true })),
             Some(field) => Err(Rejection::IdempotencyMismatch { existing: known.execution, field }.into()),
@@ -44,6 +46,21 @@ pub(crate) fn free(view: &mut View, execution: &Execution) -> Result<(), Stop> {
             view.put(key, Record::Unique(record))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether something is remembered that is forgotten at a time, if ever; the batch is written on that side of it.
+fn is_remembered(view: &mut View, until: Option<Millis>, now: Millis) -> bool {
+    match until {
+        Some(until) if until <= now => {
+            view.not_before(until);
+            false
+        }
+        Some(until) => {
+            view.not_after(until);
+            true
+        }
+        None => true,
     }
 }
 

@@ -39,7 +39,7 @@ pub struct FindFilter {
 /// One page of search results.
 #[derive(Debug, Clone)]
 pub struct FindPage {
-    /// Executions found. Waiting work comes in claim order, running and delayed work by its next due time, ended work
+    /// Executions found. Waiting work comes in claim order, running work by its next due time, delayed work by the time it waits for, ended work
     /// by its end, newest first. Everything else comes by its submission, newest first, also several states of
     /// which not all are ends.
     pub executions: Vec<Execution>,
@@ -66,7 +66,7 @@ pub struct Counts {
     pub failed: Count,
     /// Executions that ended by cancellation.
     pub cancelled: Count,
-    /// Executions that ended at their deadline.
+    /// Executions whose deadline passed, or whose last attempt timed out.
     pub expired: Count,
 }
 
@@ -237,7 +237,7 @@ async fn step(
         }
     };
     // Several queues were read from the same position on; together they are one queue.
-    positions.sort_unstable_by_key(|(rank, id)| (*rank, id.to_string()));
+    positions.sort_by_cached_key(|(rank, id)| (*rank, id.name()));
     if descending {
         positions.reverse();
     }
@@ -249,13 +249,13 @@ async fn step(
 async fn due_step(shared: &Shared, from: u64, after: Option<Position>, size: usize) -> Result<Vec<Position>, Error> {
     let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
     let mut range = Range { after, ..Range::between(from, index::HOUSEKEEPING) };
+    let mut positions: Vec<Position> = Vec::new();
     loop {
-        let page = shared.store.due(&Partitions::All, range.clone(), size).await?;
-        let positions: Vec<Position> =
-            page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))).collect();
+        let page = shared.store.due(&Partitions::All, range.clone(), size - positions.len()).await?;
+        positions.extend(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
         range.after = page.items.last().map(|last| (last.rank, last.key.clone()));
-        // A page of other records says nothing about what is behind it.
-        if !positions.is_empty() || !page.more {
+        // Other records are due too; they say nothing about what is behind them.
+        if positions.len() >= size || !page.more {
             return Ok(positions);
         }
     }

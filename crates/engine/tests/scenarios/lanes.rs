@@ -1,8 +1,10 @@
 //! Lanes that are paused, drained and opened, and the messages that carry the decision.
 
 use crate::kit::{World, claim_now, claim_soon, eventually, submit, work, worker};
-use onward_core::record::{Format, LaneState, Outbox, Record};
+use onward_core::record::{Format, LaneState, Outbox, PublicState, Record};
 use onward_core::{Key, Lane, LaneChange, Namespace, PartitionId, Span, codec};
+use onward_engine::{FindFilter, Wants};
+use onward_store as store;
 use onward_store::{Batch, IndexName, Outcome, Partition, Partitions, Range, Version};
 
 async fn set(engine: &onward_engine::Engine, state: LaneState) {
@@ -44,6 +46,37 @@ pub(crate) async fn a_draining_lane_takes_no_submissions(world: World) {
     submit(&engine, work("after")).await;
     let master = engine.lane(&Namespace::default(), &Lane::default()).await.expect("answered").expect("exists");
     assert_eq!((master.settings.state, master.owed.len()), (LaneState::Open, 0));
+}
+
+/// Messages are due at once, before all work; a listing of running work goes on behind them.
+pub(crate) async fn running_work_is_listed_behind_messages(world: World) {
+    let engine = world.engine().await;
+    for call in 0..3 {
+        let many = (0..40).map(|n| work(&format!("{call}.{n}"))).collect();
+        for answer in engine.submit_many(many).await.expect("answered") {
+            answer.expect("accepted");
+        }
+    }
+    let claimed = engine.claim(&Wants { max: 120, ..worker("w") }, Span(0)).await.expect("answered");
+    assert_eq!(claimed.len(), 120);
+    // Nobody delivers them, because their queue does not know of them.
+    let (from, to) = (PartitionId(0), PartitionId(1));
+    let row = |seq| store::Record {
+        key: store::Key::new(Key::Message(from, to, seq).to_string()),
+        version: Version(99),
+        body: "{\"v\":99}".into(),
+        entries: Vec::new(),
+        due: Some(0),
+    };
+    let mut batch = Batch::new(Partition(0), Version(99));
+    batch.put = (0..150).map(row).collect();
+    batch.expect = batch.put.iter().map(|row| (row.key.clone(), None)).collect();
+    engine.store().commit(vec![batch]).await.expect("committed");
+    let filter = FindFilter { states: [PublicState::Active].into(), ..FindFilter::default() };
+    let first = engine.find(&Namespace::default(), &filter, None, 100).await.expect("found");
+    assert_eq!((first.executions.len(), first.scanned), (100, 100));
+    let rest = engine.find(&Namespace::default(), &filter, first.next.as_deref(), 100).await.expect("found");
+    assert_eq!((rest.executions.len(), rest.next), (20, None));
 }
 
 pub(crate) async fn a_poisoned_message_is_set_aside_and_its_pair_moves_on(world: World) {

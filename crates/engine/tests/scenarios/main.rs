@@ -56,6 +56,7 @@ on_every_store! {
     queues::shutdown_answers_what_was_accepted,
     lanes::a_paused_lane_keeps_its_work_and_an_opened_one_gives_it_out,
     lanes::a_draining_lane_takes_no_submissions,
+    lanes::running_work_is_listed_behind_messages,
     lanes::a_poisoned_message_is_set_aside_and_its_pair_moves_on,
     events::a_reader_that_dies_again_and_again_sees_every_event_once,
     events::a_reader_gets_what_it_asked_for_and_waits_for_more,

@@ -1,6 +1,6 @@
 //! Submitting executions, one or many.
 
-use crate::access::{Caller, IDEMPOTENCY_KEY};
+use crate::access::{Caller, idempotency_key};
 use crate::answer::{Answer, Said, ok};
 use crate::app::App;
 use crate::body::{Asked, Many, One};
@@ -63,13 +63,6 @@ pub(super) async fn submit(
         };
     }
     Ok(Said(status, answer))
-}
-
-/// The header that names the call, if the request has it.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Refusal> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let key = value.to_str().unwrap_or("\u{0}").parse().map_err(|error| Refusal::from(Error::Name(error)));
-    Ok(Some(key.map_err(|refusal| refusal.about("Idempotency-Key"))?))
 }
 
 /// Names the call by the header. A unique key decides where the execution lives, so that the header cannot be a key

@@ -91,10 +91,13 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
         ("tag", json!({})),
         ("revoke", json!({})),
         ("replay", json!({})),
+        ("annotate", json!({"note": "mine"})),
     ] {
         let answer = site.send(&they, Method::POST, &format!("/v1/executions/{id}/{verb}"), Some(&body)).await;
         assert_eq!(refused(answer).await, (404, "execution_not_found".into()), "{verb}");
     }
+    let answer = site.send(&they, Method::DELETE, &format!("/v1/executions/{id}"), None).await;
+    assert_eq!(refused(answer).await, (404, "execution_not_found".into()));
     for (verb, mut body) in [
         ("complete", json!({})),
         ("fail", json!({})),
@@ -121,6 +124,22 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
     assert_eq!(renewed.json::<Value>().await.unwrap()["results"][0]["problem"]["code"], "execution_not_found");
     let found = site.send(&they, Method::GET, "/v1/executions", None).await.json::<Value>().await.unwrap();
     assert_eq!(found["executions"].as_array().unwrap().len(), 1, "their own");
+    let active =
+        site.send(&they, Method::GET, "/v1/executions?state=active", None).await.json::<Value>().await.unwrap();
+    assert_eq!(active["scanned"], 1, "ours is not even counted");
+    assert!(!active.to_string().contains(&id), "{active}");
+    // A key or an id of ours stands for nothing of theirs, whatever they ask for.
+    let keyed = json!({"kind": "k", "input": 1, "idempotency_key": "order"});
+    let chosen = json!({"kind": "k", "input": 1, "uuid": "0192f0c8-0000-7000-8000-000000000001"});
+    for body in [keyed, json!({"kind": "k", "unique_key": "one"}), chosen.clone()] {
+        let ours = site.send(&we, Method::POST, "/v1/executions", Some(&body)).await.json::<Value>().await.unwrap();
+        let theirs = site.send(&they, Method::POST, "/v1/executions?wait=1ms", Some(&body)).await;
+        let is_chosen = body == chosen;
+        assert_eq!(theirs.status().as_u16(), if is_chosen { 409 } else { 201 }, "{body}");
+        let theirs = theirs.json::<Value>().await.unwrap();
+        assert!(theirs["id"] != ours["id"] && theirs["execution"]["id"] != ours["id"], "{theirs}");
+        assert_eq!(theirs["code"], if is_chosen { json!("execution_exists") } else { Value::Null });
+    }
     let events = site.send(&they, Method::GET, "/v1/events", None).await.text().await.unwrap();
     assert!(!events.contains(&id), "{events}");
     let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;

@@ -187,6 +187,8 @@ async fn no_call_ignores_the_key_that_names_it() {
     site.submit(json!({"kind": "k"})).await;
     let (status, refused) = named(&site, "/v1/work/claim", "c", json!({"worker": "w"})).await;
     assert_eq!((status, &refused["code"]), (400, &json!("not_repeatable")));
+    let empty = named(&site, "/v1/work/complete", "", json!({"lease": "x"})).await;
+    assert_eq!((empty.0, &empty.1["field"]), (400, &json!("Idempotency-Key")), "an empty key would name every call");
     let bulk = json!({"filter": {"kind": "k"}, "act": {"type": "prioritise", "priority": 5}, "dry_run": false});
     let (status, first) = named(&site, "/v1/bulk", "b", bulk.clone()).await;
     assert_eq!((status, &first["done"]), (200, &json!(1)), "{first}");

@@ -216,7 +216,6 @@ impl Contents {
     }
 }
 
-/// Whether a place lies in a range, in the direction of the scan.
 /// The first places of a range, in its direction.
 fn page(places: impl DoubleEndedIterator<Item = Found>, partitions: &Partitions, range: &Range, limit: usize) -> Page {
     let matching = places.filter(|found| partitions.contains(found.partition) && within(range, found.rank, &found.key));
@@ -230,6 +229,7 @@ fn page(places: impl DoubleEndedIterator<Item = Found>, partitions: &Partitions,
     Page { items, more }
 }
 
+/// Whether a place lies in a range, in the direction of the scan.
 fn within(range: &Range, rank: u64, key: &Key) -> bool {
     let behind = range.after.as_ref().is_none_or(|(at, name)| match range.direction {
         Direction::Ascending => (rank, key) > (*at, name),

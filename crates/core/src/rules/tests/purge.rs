@@ -206,11 +206,13 @@ fn an_idempotency_key_keeps_its_own_time() {
 fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let mut world = ended(2, true);
     let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 2, attempt: 2 };
-    let changed = world.execution(id(1)).changed_at;
-    world.pass(Span::minutes(1));
+    // However old it is: the call that purges it may be repeated too.
+    world.pass(Span::days(1));
+    let purged = world.now;
     world.operate(60, id(1), Act::Purge(act::Purge {}));
+    assert_eq!(world.operate(60, id(1), Act::Purge(act::Purge {})), ActOutcome::Purged);
     let stub = world.execution(id(1)).clone();
-    assert_eq!(stub.due(), Some(changed + limits::STUB_LIFE), "counted from the last change before the purge");
+    assert_eq!(stub.due(), Some(purged + limits::STUB_LIFE), "counted from the purge");
     let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub.into())).to_vec()).unwrap();
     assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
 
@@ -219,10 +221,10 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let complete = make::complete(50, fence);
     assert_eq!(world.accept(&complete), Reply::Report(Reported::ENDED));
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
-    world.now = changed + limits::STUB_LIFE - Span(1);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(changed + limits::STUB_LIFE) }));
+    world.now = purged + limits::STUB_LIFE - Span(1);
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(purged + limits::STUB_LIFE) }));
     let gone = world.when_due(id(1));
-    assert_eq!(gone.window.not_before, Some(changed + limits::STUB_LIFE));
+    assert_eq!(gone.window.not_before, Some(purged + limits::STUB_LIFE));
     assert!(world.find(id(1)).is_none());
 }
 
@@ -258,6 +260,7 @@ fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
 fn what_changed_long_ago_goes_at_once() {
     let mut world = ended(2, true);
     world.pass(limits::STUB_LIFE);
-    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    world.now = world.execution(id(1)).due().unwrap().max(world.now);
+    world.accept(&due(id(1)));
     assert!(world.find(id(1)).is_none() && beside(&world) == 0);
 }

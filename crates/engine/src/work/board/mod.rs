@@ -214,15 +214,19 @@ impl Board {
             return matches;
         }
         let mut inner = self.lock();
+        let mut ready: Vec<Origin> = Vec::with_capacity(moves.len());
         for Move { from, to } in moves {
             if let Some((key, place)) = from
                 && let Some(queue) = inner.queues.get_mut(&key)
             {
                 queue.take(&place);
             }
-            if let Some((key, place)) = to {
-                matches.extend(inner.announce(key, place));
-            }
+            ready.extend(to);
+        }
+        // Who came first is served first, also when there are fewer workers than work.
+        ready.sort_by_key(|(_, place)| *place);
+        for (key, place) in ready {
+            matches.extend(inner.announce(key, place));
         }
         if !inner.remote.is_empty() && !inner.waiters.is_empty() {
             self.remote_awaited.notify_one();
