@@ -128,7 +128,19 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
         site.send(&they, Method::GET, "/v1/executions?state=active", None).await.json::<Value>().await.unwrap();
     assert_eq!(active["scanned"], 1, "ours is not even counted");
     assert!(!active.to_string().contains(&id), "{active}");
-    // A key or an id of ours stands for nothing of theirs, whatever they ask for.
+    let events = site.send(&they, Method::GET, "/v1/events", None).await.text().await.unwrap();
+    assert!(!events.contains(&id), "{events}");
+    let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;
+    assert_eq!(done.status().as_u16(), 200, "nobody has touched it");
+    site.drained().await;
+}
+
+#[tokio::test]
+async fn a_key_or_an_id_of_another_namespace_stands_for_nothing() {
+    let site = Site::guarded().await;
+    let ((ours, _), (theirs, _)) =
+        (site.key(&[Role::Submit], &["ours"]).await, site.key(&[Role::Submit], &["theirs"]).await);
+    let (we, they) = (As { key: Some(&ours), namespace: None }, As { key: Some(&theirs), namespace: None });
     let keyed = json!({"kind": "k", "input": 1, "idempotency_key": "order"});
     let chosen = json!({"kind": "k", "input": 1, "uuid": "0192f0c8-0000-7000-8000-000000000001"});
     for body in [keyed, json!({"kind": "k", "unique_key": "one"}), chosen.clone()] {
@@ -140,10 +152,6 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
         assert!(theirs["id"] != ours["id"] && theirs["execution"]["id"] != ours["id"], "{theirs}");
         assert_eq!(theirs["code"], if is_chosen { json!("execution_exists") } else { Value::Null });
     }
-    let events = site.send(&they, Method::GET, "/v1/events", None).await.text().await.unwrap();
-    assert!(!events.contains(&id), "{events}");
-    let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;
-    assert_eq!(done.status().as_u16(), 200, "nobody has touched it");
     site.drained().await;
 }
 
