@@ -70,9 +70,11 @@ impl ClientOptions {
         }
     }
 
+    /// The clock of a store that has none of its own: the time of day at each commit, so that a machine that slept or
+    /// whose time was set is right again, and agrees with other processes on the same file.
     pub(crate) fn store_clock(&self) -> onward_store::Clock {
         let clock = self.clock.clone();
-        Arc::new(move || clock.now().0)
+        Arc::new(move || clock.time_of_day().0)
     }
 }
 

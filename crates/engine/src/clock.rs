@@ -13,8 +13,13 @@ use tokio::sync::watch;
 
 /// A clock to read and to sleep on. It is injected everywhere, so that tests and simulations control the time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The local time.
+    /// The local time, which nobody sets: deadlines of calls and pauses count by it.
     fn now(&self) -> Millis;
+
+    /// The time of day, which may be set meanwhile: a store without a clock of its own goes by it.
+    fn time_of_day(&self) -> Millis {
+        self.now()
+    }
 
     /// Sleeps for `span`; how long that is does not depend on what [`Clock::now`] returns meanwhile.
     fn sleep(&self, span: Span) -> BoxFuture<'static, ()>;
@@ -42,6 +47,12 @@ impl Clock for SystemClock {
     fn now(&self) -> Millis {
         let (time, moment) = *STARTED;
         Millis(u64::try_from((time + moment.elapsed()).as_millis()).unwrap_or(u64::MAX))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
+    fn time_of_day(&self) -> Millis {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
     #[allow(clippy::disallowed_methods, reason = "this is the clock that everybody else sleeps on")]

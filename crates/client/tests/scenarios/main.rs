@@ -13,6 +13,7 @@ mod setup;
 mod stopping;
 mod submitting;
 mod testkit;
+mod time;
 mod traces;
 mod trouble;
 mod views;
