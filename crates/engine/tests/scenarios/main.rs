@@ -39,6 +39,7 @@ on_every_store! {
     work::a_failed_attempt_is_retried_after_its_pause,
     work::a_permanent_failure_is_final,
     work::delayed_work_becomes_ready_at_its_time,
+    work::the_write_budget_holds,
     work::a_crowd_that_is_due_at_one_instant_becomes_ready,
     work::large_and_binary_payloads_come_back_exactly,
     work::an_idempotency_key_returns_the_first_execution,

@@ -1,10 +1,10 @@
 //! Submitting, claiming, completing, failing, waiting for a time.
 
-use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, work, worker};
+use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, submit_to, work, worker};
 use onward_core::record::PublicState;
 use onward_core::{
-    Category, Failure, IdempotencyKey, Millis, Name, Namespace, NewExecution, Payload, PayloadSlot, Policy, Report,
-    Reported, RetryPolicy, Span, end, limits,
+    Category, Failure, IdempotencyKey, Millis, Name, Namespace, NewExecution, PartitionId, Payload, PayloadSlot,
+    Policy, Report, Reported, RetryPolicy, Span, end, limits,
 };
 use onward_engine::clock::Clock;
 use onward_engine::{Engine, Error, FindFilter};
@@ -131,6 +131,34 @@ pub(crate) async fn a_crowd_that_is_due_at_one_instant_becomes_ready(world: Worl
     let engine = world.engine().await;
     world.clock.advance(Span::hours(1));
     eventually("all are ready", async || engine.metrics().delayed_promoter == crowd as u64).await;
+}
+
+/// How many rows a submit, a claim and a complete write, those of indexes and events included.
+pub(crate) async fn the_write_budget_holds(world: World) {
+    let engine = world.engine().await;
+    let rows = || engine.store().stats().rows;
+    let life = async |new: NewExecution| {
+        let start = rows();
+        match new.unique_key {
+            Some(_) => submit(&engine, new).await,
+            None => submit_to(&engine, new, PartitionId(0)).await,
+        };
+        let submitted = rows();
+        let claimed = claim_now(&engine, &worker("w")).await;
+        let begun = rows();
+        engine.complete(claimed.fence, Payload::null()).await.expect("completed");
+        (submitted - start, begun - submitted, rows() - begun)
+    };
+    // The first work of a class is registered in its partition.
+    life(work("first")).await;
+    assert_eq!(life(work("plain")).await, (4, 4, 5));
+    let unique = NewExecution { unique_key: Some("only".parse().expect("a key")), ..work("unique") };
+    life(unique.clone()).await;
+    let (submitted, claimed, completed) = life(unique).await;
+    assert!(submitted <= 6 && claimed <= 5 && completed <= 7, "{submitted}, {claimed}, {completed}");
+    let before = rows();
+    submit_to(&engine, NewExecution { delay: Some(Span::hours(1)), ..work("delayed") }, PartitionId(0)).await;
+    assert_eq!(rows() - before, 5);
 }
 
 pub(crate) async fn large_and_binary_payloads_come_back_exactly(world: World) {
