@@ -1,7 +1,7 @@
 //! Who gets what, in which order, and what happens when there is a lot of it.
 
 use crate::kit::{World, capabilities, claim_now, eventually, lane, submit, work, worker};
-use onward_core::{NewExecution, Payload, Span};
+use onward_core::{Namespace, NewExecution, Payload, Span};
 use onward_engine::Wants;
 use onward_engine::clock::Clock;
 use std::collections::BTreeSet;
@@ -41,7 +41,8 @@ pub(crate) async fn work_is_claimed_in_the_order_of_its_arrival(world: World) {
         expected.push(kind);
     }
     world.clock.advance(Span::hours(1));
-    eventually("all are ready", async || engine.metrics().delayed_promoter == 100).await;
+    let ready = async || engine.counts(&Namespace::default()).await.expect("counted").waiting.n;
+    eventually("all are ready", async || ready().await == expected.len() as u64).await;
     let mut claimed = Vec::new();
     while claimed.len() < expected.len() {
         let wants = Wants { max: 100, ..worker("w") };

@@ -130,7 +130,8 @@ pub(crate) async fn a_crowd_that_is_due_at_one_instant_becomes_ready(world: Worl
     drop(engine);
     let engine = world.engine().await;
     world.clock.advance(Span::hours(1));
-    eventually("all are ready", async || engine.metrics().delayed_promoter == crowd as u64).await;
+    let ready = async || engine.counts(&Namespace::default()).await.expect("counted").waiting.n;
+    eventually("all are ready", async || ready().await == crowd as u64).await;
 }
 
 /// How many rows a submit, a claim and a complete write, those of indexes and events included.
