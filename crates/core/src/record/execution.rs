@@ -331,11 +331,17 @@ impl Execution {
         }
     }
 
-    /// The end of the time in which a running attempt may act: of its lease, its timeout or the execution's deadline.
+    /// When time ends a running attempt: by its lease, its timeout or the execution's deadline.
     #[must_use]
     pub fn alive_until(&self, active: &Active) -> Millis {
-        let timeout = self.times_out_at(active).into_iter();
-        timeout.chain(self.deadline).fold(active.lease.expires_at, Millis::min)
+        self.acts_until(active).map_or(active.lease.expires_at, |until| until.min(active.lease.expires_at))
+    }
+
+    /// The end of the time in which a running attempt may act: its timeout or the execution's deadline. A lease that has
+    /// run out ends it only when that is committed: until then nobody else can have the work.
+    #[must_use]
+    pub fn acts_until(&self, active: &Active) -> Option<Millis> {
+        self.times_out_at(active).into_iter().chain(self.deadline).min()
     }
 
     /// When a running attempt has run for too long.

@@ -162,7 +162,7 @@ pub struct Lease {
     pub epoch: u64,
     /// Who holds it, for people.
     pub worker: WorkerName,
-    /// From this time on it is dead, whether or not anybody noticed.
+    /// From this time on it may be ended; it is dead once that is committed.
     pub expires_at: Millis,
 }
 

@@ -185,9 +185,9 @@ pub(crate) mod rows {
         Row::new("claim (repeat)", |_, _| make::claim(id(1), 10).into(), &[
             ("execution_not_found", "Absent"),
             ("→ ActiveMine", "ReadyFirst"),
-            ("lease_expired", "ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume ActiveLapsed"),
+            ("lease_expired", "ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume"),
             ("deadline_passed", "ReadyTooLate ActiveTooLate"),
-            ("=", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("=", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
             ("attempt_timed_out", "ActiveTimedOut"),
             ("execution_not_ready", "*"),
         ]),

@@ -60,8 +60,8 @@ pub(crate) fn other_use() -> Stop {
 
 /// Checks a fence. The order is part of the contract: existence, repeat, state, identity, time.
 ///
-/// A live lease bounds the batch's window, so that a process that was stopped cannot commit under a dead lease; a
-/// dead one bounds it from below, so that a clock that runs ahead cannot refuse a live lease.
+/// The times in which an attempt may act bound the batch's window, so that a process that was stopped cannot commit
+/// behind them; times that are over bound it from below, so that a clock that runs ahead refuses nobody.
 pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, now: Millis) -> Result<Owner, Stop> {
     let Some(execution) = view.execution(fence.execution)? else {
         return Err(Rejection::ExecutionNotFound(fence.execution).into());
@@ -89,10 +89,11 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
     Ok(Owner::Holds(execution, active, stamp))
 }
 
-/// Checks that an attempt may still act, and makes the commit depend on it either way. Three clocks decide: the lease
-/// says whether its worker is alive, the timeout whether it is too slow, the deadline whether anybody still cares.
+/// Checks that an attempt may still act, and makes the commit depend on it either way. Two clocks decide: the timeout
+/// whether it is too slow, the deadline whether anybody still cares. A lease is dead once its end is committed, and then
+/// the record shows it: a machine that slept or whose time was set costs its workers nothing that nobody else has taken.
 pub(crate) fn alive(view: &mut View, execution: &Execution, active: &Active, now: Millis) -> Result<(), Stop> {
-    let until = execution.alive_until(active);
+    let Some(until) = execution.acts_until(active) else { return Ok(()) };
     if now < until {
         view.not_after(until);
         return Ok(());
@@ -100,7 +101,6 @@ pub(crate) fn alive(view: &mut View, execution: &Execution, active: &Active, now
     view.not_before(until);
     Err(match execution.deadline {
         Some(deadline) if deadline == until => Rejection::DeadlinePassed { deadline },
-        _ if active.lease.expires_at == until => Rejection::LeaseExpired { expired_at: until },
         _ => Rejection::AttemptTimedOut { timed_out_at: until },
     }
     .into())

@@ -56,7 +56,7 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("progress", |_, fence| make::progress(fence, Some(50), None), &[
-            ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
         ]),
     ];
 }

@@ -42,6 +42,8 @@ impl Verb for Renew {
         let stop = active.stop.clone();
         let expires_at = active.lease.expires_at.max(now + self.ttl);
         if expires_at > active.lease.expires_at {
+            // One that would be over when it is written is none.
+            view.not_after(expires_at);
             active.lease.expires_at = expires_at;
             let changed = Arc::make_mut(&mut execution);
             changed.changed_at = stamp;
@@ -62,6 +64,7 @@ pub(crate) mod rows {
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("renew", |_, fence| make::renew(fence, TTL), &[
             ("stays", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("→ ActiveMine", "ActiveLapsed"),
         ]),
     ];
 }

@@ -25,7 +25,6 @@ type Make = fn(&mut World, Fence) -> Command;
 const FENCED: Outcomes = &[
     ("execution_not_found", "Absent"),
     ("stale_lease", "ActiveOther ActiveOnward"),
-    ("lease_expired", "ActiveLapsed"),
     ("attempt_timed_out", "ActiveTimedOut"),
     ("deadline_passed", "ActiveTooLate"),
     ("execution_purged", "Purging Stub"),
@@ -40,7 +39,6 @@ const REPEATED: Outcomes = &[
         "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired",
     ),
     ("stale_lease", "ActiveOther"),
-    ("lease_expired", "ActiveLapsed"),
     ("attempt_timed_out", "ActiveTimedOut"),
     ("deadline_passed", "ActiveTooLate"),
     ("invalid_argument", "*"),

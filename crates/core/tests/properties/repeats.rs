@@ -52,7 +52,8 @@ impl Driver {
             Command::Claim(claim) => match (self.world.find(claim.execution), reply) {
                 (Some(execution), Reply::Claim(claimed)) => match &execution.state {
                     State::Active(active) => {
-                        active.lease.epoch == claimed.fence.epoch && self.world.now < execution.alive_until(active)
+                        let acts = execution.acts_until(active).is_none_or(|until| self.world.now < until);
+                        active.lease.epoch == claimed.fence.epoch && acts
                     }
                     State::Waiting(_) | State::Finished(_) => false,
                 },

@@ -209,9 +209,6 @@ impl Checker {
                             && holding.lease.is_none_or(|(id, _)| id != fence.lease))
                     })
             }
-            Rejection::LeaseExpired { expired_at: over } => {
-                *over <= now && self.ever_held(since, fence, |holding| holding.lease == Some((fence.lease, *over)))
-            }
             Rejection::AttemptTimedOut { timed_out_at: over } => {
                 *over <= now && self.ever_held(since, fence, |holding| holding.times_out_at == Some(*over))
             }

@@ -36,10 +36,10 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("cancel", |_, fence| make::cancel(60, fence), &[
-            ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
         ]),
         Row::repeated("cancel (repeat)", |_, fence| make::cancel(40, fence), &[
-            ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("→ Cancelled", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
             ("=", "Cancelled"),
         ]),
     ];

@@ -39,11 +39,11 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("complete", |_, fence| make::complete(60, fence), &[
-            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
         ]),
         Row::repeated("complete (repeat)", |_, fence| make::complete(40, fence), &[
             ("=", "ReadyReplay Completed Stub"),
-            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveStopOver"),
+            ("→ Completed", "ActiveMine ActiveResumed ActiveAsked ActiveLapsed ActiveStopOver"),
         ]),
     ];
 }

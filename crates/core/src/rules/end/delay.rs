@@ -50,12 +50,12 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("delay", |_, fence| make::delay(60, fence, LATER), &[
-            ("→ DelayedWorker", "ActiveMine ActiveResumed"),
+            ("→ DelayedWorker", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::repeated("delay (repeat)", |_, fence| make::delay(40, fence, LATER), &[
             ("=", "ReadyResume DelayedWorker ActiveOnward"),
-            ("→ DelayedWorker", "ActiveMine ActiveResumed"),
+            ("→ DelayedWorker", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
     ];

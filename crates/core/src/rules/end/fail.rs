@@ -91,16 +91,16 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("fail (retry left)", |_, fence| make::fail(60, fence), &[
-            ("→ DelayedRetry", "ActiveMine ActiveResumed"),
+            ("→ DelayedRetry", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::fenced("fail (none left)", |_, fence| make::fail(60, fence), &[
-            ("→ Failed", "ActiveMine ActiveResumed"),
+            ("→ Failed", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::repeated("fail (repeat)", |_, fence| make::fail(40, fence), &[
             ("=", "ReadyRetry DelayedRetry Failed Purging"),
-            ("→ Failed", "ActiveMine ActiveResumed"),
+            ("→ Failed", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
     ];

@@ -42,13 +42,13 @@ pub(crate) mod rows {
     #[rustfmt::skip]
     pub(crate) const ROWS: &[Row] = &[
         Row::fenced("unclaim", |_, fence| make::unclaim(60, fence), &[
-            ("→ ReadyReturned", "ActiveMine"),
+            ("→ ReadyReturned", "ActiveMine ActiveLapsed"),
             ("→ ReadyResume", "ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::repeated("unclaim (repeat)", |_, fence| make::unclaim(40, fence), &[
             ("=", "ReadyReturned"),
-            ("→ ReadyReturned", "ActiveMine"),
+            ("→ ReadyReturned", "ActiveMine ActiveLapsed"),
             ("→ ReadyResume", "ActiveResumed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),

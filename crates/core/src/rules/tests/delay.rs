@@ -2,7 +2,7 @@
 
 use crate::record::{AttemptEnd, AttemptKind, Next, Pause, Paused, PublicState, Readiness, WhyDelayed};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, TTL, id, submit, with};
+use crate::rules::world::make::{self, id, submit, with};
 use crate::{
     Command, CommandId, Key, LeaseEvent, LeaseId, Millis, Rejection, Reply, Reported, Span, Submit, What, When, Window,
     limits,
@@ -23,7 +23,7 @@ fn the_same_attempt_goes_on_under_another_lease() {
     let done = world.home(&make::delay(60, fence, LATER));
     let until = world.now + Span::seconds(10);
     assert_eq!(done.result, Ok(Reply::Report(Reported::again(until))));
-    assert_eq!(done.window, Window { not_before: None, not_after: Some(started_at + TTL) });
+    assert_eq!(done.window, Window::default());
     assert_eq!(done.events[0].what, What::Delayed { attempt: 1, until });
     assert_eq!(done.events[0].what.lease(), Some(LeaseEvent::Released));
     let waiting = world.waiting(id(1));

@@ -31,23 +31,23 @@ fn work() -> Submit {
 }
 
 #[test]
-fn every_verb_is_accepted_from_the_holder_and_only_until_the_lease_ends() {
+fn every_verb_is_accepted_from_the_holder_until_the_end_of_its_lease_is_committed() {
     for (name, verb) in VERBS {
         let mut world = World::new(1);
         let fence = world.running(work(), 10);
         let expires_at = world.now + TTL;
-        world.now = expires_at - Span(1);
-        let done = world.clone().home(&verb(fence));
-        assert!(done.result.is_ok(), "{name}");
-        assert_eq!(done.window, Window { not_before: None, not_after: Some(expires_at) }, "{name}");
-
-        for late in [Span(0), Span(1), Span::days(1)] {
-            world.now = expires_at + late;
-            let done = world.home(&verb(fence));
-            assert_eq!(done.result, Err(Rejection::LeaseExpired { expired_at: expires_at }), "{name}");
-            assert_eq!(done.window, Window { not_before: Some(expires_at), not_after: None }, "{name}");
-            assert!(done.step.reads.contains(&Key::Execution(id(1))), "{name}: a refusal keeps its reads");
+        for now in [expires_at - Span(1), expires_at, expires_at + Span::days(1)] {
+            world.now = now;
+            let done = world.clone().home(&verb(fence));
+            assert!(done.result.is_ok(), "{name} at {now}: nobody else can have it");
+            let renewed = (name == "renew").then_some(now + TTL);
+            assert_eq!(done.window.not_after, renewed, "{name}: one that is over when it is written is none");
         }
+        world.accept(&make::due(id(1)));
+        let done = world.home(&verb(fence));
+        let state = PublicState::Waiting;
+        assert_eq!(done.result, Err(Rejection::NotActive { execution: id(1), state }), "{name}");
+        assert!(done.step.reads.contains(&Key::Execution(id(1))), "{name}: a refusal keeps its reads");
     }
 }
 

@@ -43,7 +43,13 @@ fn cases() -> Vec<(World, Command)> {
         (with(|world| world.lane_is(LaneState::Paused)), Command::Claim(claim(id(1), 11))),
         (with(|world| world.lane_is(LaneState::Draining)), again(submit(9))),
         (world.clone(), make::complete(50, Fence { execution: id(1), ..fence })),
-        (with(|world| world.pass(TTL)), make::complete(50, fence)),
+        (
+            with(|world| {
+                world.pass(TTL);
+                world.accept(&make::due(id(5)));
+            }),
+            Command::Claim(claim(id(5), 10)),
+        ),
         (world.clone(), make::complete(50, Fence { epoch: 9, ..fence })),
         (unreadable, Command::Claim(claim(id(1), 11))),
     ]

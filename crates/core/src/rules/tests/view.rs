@@ -17,10 +17,15 @@ fn view_of(world: &World) -> View<'static> {
     view
 }
 
+/// Work whose attempts may take as long as a lease.
+fn timed(n: u128) -> Submit {
+    with!(submit(n), policy: crate::Policy { attempt_timeout: Some(TTL), ..crate::Policy::default() })
+}
+
 #[test]
 fn a_refused_command_leaves_its_reads_and_its_neighbours_alone() {
     let mut world = World::new(1);
-    let fence = world.running(submit(1), 10);
+    let fence = world.running(timed(1), 10);
     world.submit(submit(2));
     world.now = world.now + TTL;
     let lapsed_at = world.now;
@@ -78,13 +83,13 @@ fn a_later_refusal_does_not_take_an_earlier_write_back() {
 #[test]
 fn windows_narrow_with_every_command() {
     let mut world = World::new(1);
-    let long = world.running(submit(1), 10);
+    let long = world.running(timed(1), 10);
     world.pass(Span::seconds(5));
-    let late = world.running(submit(2), 11);
+    let late = world.running(timed(2), 11);
     world.submit(with!(submit(3), when: When::After(Span(3))));
     world.submit(with!(submit(4), when: When::After(Span(7))));
     world.submit(with!(submit(5), when: When::After(Span(5))));
-    let short = world.running(submit(6), 12);
+    let short = world.running(timed(6), 12);
     world.pass(Span(10));
     let mut view = view_of(&world);
     for (command, window) in [

@@ -63,7 +63,7 @@ fn of_leases_and_attempts(number: u8) -> &'static [Guard] {
         24 => &[
             Check("fences"),
             Check("windows"),
-            Test("fence", "every_verb_is_accepted_from_the_holder_and_only_until_the_lease_ends"),
+            Test("fence", "every_verb_is_accepted_from_the_holder_until_the_end_of_its_lease_is_committed"),
         ],
         25 => &[Check("renewals"), Check("progress"), Test("fence", "renewing_moves_the_end_and_nothing_else")],
         26 => &[Type("Finished and Waiting hold no Lease"), NotYet("suspension")],

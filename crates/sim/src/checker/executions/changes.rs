@@ -62,7 +62,7 @@ pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Resu
                 return Err("a renewal made its lease shorter".to_owned());
             }
             if let Stage::Active(holding) = Stage::of(before)
-                && let Some(until) = holding.alive_until().filter(|until| now >= *until)
+                && let Some(until) = holding.acts_until().filter(|until| now >= *until)
             {
                 return Err(format!("its holder renewed it or spoke at {now}, after its time had ended at {until}"));
             }

@@ -60,10 +60,15 @@ impl Holding {
         *self == Self { lease: self.lease, ..other.clone() }
     }
 
-    /// Until when its holder may act, as far as that is known.
-    pub(super) fn alive_until(&self) -> Option<Millis> {
+    /// When time ends it, as far as that is known.
+    fn alive_until(&self) -> Option<Millis> {
         let lease = self.lease.map(|(_, expires_at)| expires_at);
-        lease.into_iter().chain(self.times_out_at).chain(self.deadline).min()
+        lease.into_iter().chain(self.acts_until()).min()
+    }
+
+    /// Until when its holder may act. The end of its lease is none until it is committed.
+    pub(super) fn acts_until(&self) -> Option<Millis> {
+        self.times_out_at.into_iter().chain(self.deadline).min()
     }
 
     pub(super) fn is(&self, attempt: u32) -> Result<(), String> {
@@ -79,7 +84,7 @@ impl Holding {
         if self.lease.is_none() {
             return Err("an attempt ended in the commit that began it".to_owned());
         }
-        match self.alive_until() {
+        match self.acts_until() {
             Some(until) if now >= until => {
                 Err(format!("a worker's call was committed at {now}, after its time had ended at {until}"))
             }
