@@ -12,7 +12,7 @@ pub(crate) const ENDS: &str = "an acknowledged end stays, once";
 pub(crate) const APART: &str = "leases of an execution never overlap";
 pub(crate) const UNDER: &str = "nothing ends under a lease that is over";
 pub(crate) const LONG: &str = "no lease runs out before its time";
-pub(crate) const LATE: &str = "a call under a lease that ran out is refused";
+pub(crate) const LATE: &str = "a call under a lease that was ended is refused";
 pub(crate) const KNOWN: &str = "every lease given is in the feed, once";
 pub(crate) const TWICE: &str = "the reader sees no event twice";
 pub(crate) const MISSED: &str = "the reader misses no event";
@@ -157,9 +157,11 @@ pub(crate) const CASES: &[Case] = &[
     (
         "a late call that was accepted",
         |run| {
-            Run::swap(&mut run.engine, "\"asked\":2620,\"at\":2630", "\"asked\":3610,\"at\":3620");
+            let refused =
+                "{\"is\":\"refused\",\"execution\":\"x-b-0\",\"attempt\":1,\"epoch\":1,\"code\":\"lease_expired\",";
+            Run::swap(&mut run.engine, refused, "{\"is\":\"ended\",\"execution\":\"x-b-0\",\"attempt\":1,\"epoch\":1,");
         },
-        &[LATE],
+        &[ENDS, LATE],
     ),
     ("no late call at all", |run| Run::swap(&mut run.engine, "\"asked\":2500", "\"asked\":1900"), &[LATE]),
     (
