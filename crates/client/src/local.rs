@@ -111,7 +111,7 @@ impl Local {
 
     async fn ending(&self, namespace: &Namespace, id: ExecutionId, wait: Span) -> Result<Ending> {
         let mut execution = self.existing(namespace, id).await?;
-        if wait > Span(0) && !matches!(execution.state, State::Finished(_)) {
+        if wait > Span(0) && !execution.is_finished() {
             let waited = self.engine.wait(id, wait).await?;
             execution = waited.ok_or_else(|| Error::from(Rejection::ExecutionNotFound(id)))?;
         }

@@ -1,13 +1,13 @@
 //! What a submission asks for, kept small, so that a repeat of it is told from another one.
 
 use crate::digest::digest;
-use crate::{CommandId, Fingerprint, NewExecution, meaning};
+use crate::{CommandId, Fingerprint, NewExecution, codec, meaning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A fingerprint of each field that a submission sets. Fields are compared by what they mean: JSON with other spaces or an
-/// other order of keys is the same.
+/// A fingerprint of each field that a submission sets. Fields are compared by what they mean: JSON with other spaces or
+/// another order of keys is the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Asked(BTreeMap<Arc<str>, Fingerprint>);
@@ -57,5 +57,5 @@ impl Asked {
 }
 
 fn encoded(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
+    codec::json(value, 0).into()
 }

@@ -47,7 +47,7 @@ pub fn decode_events(body: &[u8]) -> Vec<Option<Event>> {
 /// Our records are trees of strings, numbers and checked JSON, for which serialisation has no failing case. One that
 /// failed all the same must not be committed as something else.
 #[expect(clippy::expect_used, reason = "an empty body would be a lost record")]
-fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
+pub(crate) fn json<T: Serialize>(value: &T, usual: usize) -> Bytes {
     let mut body = Vec::with_capacity(usual);
     serde_json::to_writer(&mut body, value).expect("a record can be encoded");
     body.into()
@@ -61,7 +61,7 @@ pub fn decode(key: &Key, body: &Bytes) -> Record {
 
 /// How the body of one kind of record becomes bytes and comes back.
 pub(crate) trait Body: Sized {
-    /// Its bytes, usually about so many.
+    /// Its bytes; `usual` is how many there are in most cases.
     fn encode(&self, usual: usize) -> Bytes;
 
     /// The body of these bytes; `None` when this version cannot read them.

@@ -27,7 +27,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Creates an event that nobody is known to have caused.
+    /// Creates an event without the name of an operator.
     pub(crate) fn new(at: Millis, subject: Subject, what: What) -> Self {
         Self { format: Format, at, subject, by: None, what }
     }

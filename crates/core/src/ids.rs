@@ -41,8 +41,7 @@ impl fmt::Display for PartitionId {
     }
 }
 
-/// Spreads every input bit over the whole word. For numbers that nobody chooses; what a caller gives is hashed by
-/// [`digest`].
+/// Spreads every input bit over the whole word. For random numbers only; what a caller gives is hashed by [`digest`].
 #[must_use]
 pub(crate) fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,10 @@
-//! What JSON means: two texts of one value, with other spaces, escapes or an other order of keys, have one meaning.
+//! What JSON means: two texts of one value, with other spaces, escapes or another order of keys, have one meaning.
 
 use crate::limits;
 
 /// The meaning of JSON that was checked before: keys in order, strings without needless escapes, no spaces. A number is
-/// its text, so that `1` and `1.0` are different: nobody knows what a program makes of them.
+/// compared by its text, so that `1` and `1.0` are different: programs may treat them differently. It reads the text itself
+/// because a parsed value has lost the text of its numbers.
 pub(crate) fn of(json: &str) -> Vec<u8> {
     let mut reader = Reader { rest: json.trim_start_matches(is_space), meaning: Vec::with_capacity(json.len()) };
     // What is nested too deep is refused before anybody compares it.
@@ -101,7 +102,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes so many bytes, and the spaces behind them.
+    /// Takes this many bytes, and the spaces after them.
     fn take(&mut self, bytes: usize) -> Option<&'a str> {
         let (taken, rest) = self.rest.split_at_checked(bytes)?;
         self.rest = rest.trim_start_matches(is_space);

@@ -174,7 +174,7 @@ pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanati
             vec![Release::Replay, Release::RetentionEnds { at: finished.at + execution.policy.retention() }],
         ),
     };
-    if !matches!(execution.state, State::Finished(_)) {
+    if !execution.is_finished() {
         until.extend(execution.deadline.map(|at| Release::DeadlinePasses { at }));
     }
     Explanation { state: execution.public_state(), reason: because, unblocked_by: until }

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 
 /// A clock to read and to sleep on. It is injected everywhere, so that tests and simulations control the time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The local time, which nobody sets: deadlines of calls and pauses count by it.
+    /// The local time, which never jumps: deadlines of calls and pauses count by it.
     fn now(&self) -> Millis;
 
-    /// The time of day, which may be set meanwhile: a store without a clock of its own goes by it.
+    /// The time of day, which can be set while the program runs: a store without a clock of its own uses it.
     fn time_of_day(&self) -> Millis {
         self.now()
     }

@@ -53,7 +53,7 @@ impl AccessTable {
         Self(table)
     }
 
-    /// Who may call a route, and what a repeat does; nothing when nobody decided.
+    /// Who may call a route, and what a repeat does; nothing when the route does not say.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Option<(&Access, Option<Repeat>)> {
         // Whoever may get something may also ask whether it is there.
         let method = if *method == Method::HEAD { &Method::GET } else { method };

@@ -12,7 +12,7 @@ pub(crate) enum Repeat {
 }
 
 impl Repeat {
-    /// What the repeat of a client call does; `None` for a call that nobody decided about.
+    /// What the repeat of a client call does; `None` for an unknown call.
     pub(crate) fn of(call: &str) -> Option<Self> {
         Some(match call {
             "submit" | "submit_many" | "report" | "operate" | "operate_many" | "set_lane" => Self::Known,

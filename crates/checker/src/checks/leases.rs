@@ -111,7 +111,7 @@ fn taken(history: &History) -> BTreeSet<(String, u64, u64)> {
     taken
 }
 
-/// A call that comes late may find that nobody has ended its lease; one whose lease was ended comes for nothing.
+/// A late call is accepted while its lease has not been ended, and refused afterwards.
 pub(super) fn late_calls_are_refused(history: &History) -> Check {
     let mut check = Check::new("a call under a lease that was ended is refused");
     let (told, taken) = (told(history), taken(history));

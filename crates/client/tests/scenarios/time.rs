@@ -61,7 +61,7 @@ async fn a_file_follows_the_time_of_day() {
     let first = open(&address, &machine).await;
     let delayed = first.submit("later", &()).delay(Duration::from_secs(3_600)).await.unwrap().id;
     machine.ahead.store(HOUR.0, Ordering::Relaxed);
-    // Nobody commits anything; the next sweep asks for the time.
+    // Without any commit, the next sweep asks for the time.
     let is_ready = async || first.get(delayed).await.unwrap().unwrap().state == PublicState::Waiting;
     until(&machine, is_ready).await;
     assert!(machine.own.now() < START + HOUR, "by what the program counts itself it would be an hour late");

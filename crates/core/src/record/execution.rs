@@ -139,7 +139,7 @@ impl Stored for Arc<Execution> {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        // What is being removed is found by nobody any more.
+        // An execution that is being removed is not listed.
         if self.is_purging() {
             return Vec::new();
         }
@@ -337,8 +337,8 @@ impl Execution {
         self.acts_until(active).map_or(active.lease.expires_at, |until| until.min(active.lease.expires_at))
     }
 
-    /// The end of the time in which a running attempt may act: its timeout or the execution's deadline. A lease that has
-    /// run out ends it only when that is committed: until then nobody else can have the work.
+    /// The end of the time in which a running attempt may act: its timeout or the execution's deadline. An expired
+    /// lease ends it once that is committed: before that, no other worker can have the work.
     #[must_use]
     pub fn acts_until(&self, active: &Active) -> Option<Millis> {
         self.times_out_at(active).into_iter().chain(self.deadline).min()

@@ -16,12 +16,12 @@ pub(crate) trait Stored {
         Vec::new()
     }
 
-    /// The earliest time at which somebody must look at it.
+    /// The earliest time at which the engine must look at it.
     fn due(&self) -> Option<Millis> {
         None
     }
 
-    /// Whether nobody waits for its due time, because only what has outlived its use is removed then.
+    /// Whether its due time only removes it, which no caller waits for.
     fn is_housekeeping(&self) -> bool {
         false
     }

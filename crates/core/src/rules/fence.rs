@@ -61,7 +61,7 @@ pub(crate) fn other_use() -> Stop {
 /// Checks a fence. The order is part of the contract: existence, repeat, state, identity, time.
 ///
 /// The times in which an attempt may act bound the batch's window, so that a process that was stopped cannot commit
-/// behind them; times that are over bound it from below, so that a clock that runs ahead refuses nobody.
+/// behind them; times that are over bound it from below, so that a clock that runs ahead refuses no live attempt.
 pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, now: Millis) -> Result<Owner, Stop> {
     let Some(execution) = view.execution(fence.execution)? else {
         return Err(Rejection::ExecutionNotFound(fence.execution).into());
@@ -90,8 +90,8 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
 }
 
 /// Checks that an attempt may still act, and makes the commit depend on it either way. Two clocks decide: the timeout
-/// whether it is too slow, the deadline whether anybody still cares. A lease is dead once its end is committed, and then
-/// the record shows it: a machine that slept or whose time was set costs its workers nothing that nobody else has taken.
+/// whether it is too slow, the deadline whether anybody still cares. A lease is over once its end is committed, and then
+/// the record shows it: after a machine slept or its time was set, a worker keeps the work that no other worker has taken.
 pub(crate) fn alive(view: &mut View, execution: &Execution, active: &Active, now: Millis) -> Result<(), Stop> {
     let Some(until) = execution.acts_until(active) else { return Ok(()) };
     if now < until {

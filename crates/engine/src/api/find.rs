@@ -115,7 +115,7 @@ impl Engine {
                 passed += 1;
                 after = Some(*place);
                 let execution = found.next_if(|execution| execution.id == place.1);
-                // Due times are those of all namespaces; nobody learns how many others have.
+                // Due times are those of all namespaces; a caller must not learn how many others have.
                 let own = execution.filter(|execution| execution.namespace == *namespace);
                 page.scanned += usize::from(own.is_some());
                 page.executions.extend(own.filter(|execution| filter.lets_through(execution)));

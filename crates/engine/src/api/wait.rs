@@ -2,7 +2,7 @@
 
 use crate::partition::batch::Change;
 use crate::{Engine, Error};
-use onward_core::record::{Execution, Record, State};
+use onward_core::record::{Execution, Record};
 use onward_core::{ExecutionId, Key, Span};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl EndWaiters {
 }
 
 fn is_over(record: &Record) -> bool {
-    matches!(record, Record::Execution(execution) if matches!(execution.state, State::Finished(_)))
+    matches!(record, Record::Execution(execution) if execution.is_finished())
 }
 
 /// One waiting call; dropping it removes it from the waiters.
@@ -109,7 +109,7 @@ impl Engine {
             let found = self.get(id).await;
             let left = deadline - shared.clock.now();
             let over = match &found {
-                Ok(Some(execution)) => matches!(execution.state, State::Finished(_)),
+                Ok(Some(execution)) => execution.is_finished(),
                 Ok(None) => true,
                 // The end may come, and be read, when the store is available again.
                 Err(error) => !error.is_temporary(),

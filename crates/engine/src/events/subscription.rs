@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Which events a reader wants; an unset field matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Only events of this namespace.
+    /// Only events of this namespace, and those about all namespaces.
     pub namespace: Option<Namespace>,
     /// Only events of this lane.
     pub lane: Option<Lane>,

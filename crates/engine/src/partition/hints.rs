@@ -115,5 +115,5 @@ fn duty<'a>(metrics: &'a Metrics, before: &Execution, after: Option<&Record>) ->
 }
 
 fn is_finished(execution: &Execution) -> bool {
-    matches!(execution.state, State::Finished(_))
+    execution.is_finished()
 }

@@ -155,7 +155,7 @@ mod tests {
         for (path, item) in &super::super::raw().paths.paths {
             for (method, operation) in operations(item) {
                 let Some(call) = operation.and_then(call) else { continue };
-                let repeat = Repeat::of(call).unwrap_or_else(|| panic!("{call}: nobody decided what a repeat does"));
+                let repeat = Repeat::of(call).unwrap_or_else(|| panic!("{call}: what a repeat does is not decided"));
                 let row = format!("| `{method} {path}` | {} |", repeat.as_str());
                 assert!(method == "GET" || manual.contains(&row), "the manual lacks {row}");
                 assert!(method != "GET" || repeat == Repeat::Harmless, "{path} reads");
