@@ -164,11 +164,25 @@ impl Store for SimStore {
         }
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
         self.reach().await?;
-        self.hub.read(self.state.process, format_args!("scans {} for {limit} in {range:?}", index.as_str()));
-        let page = self.memory.scan(index, partitions, range, limit).await.map(|page| self.hub.page(index, page));
-        self.back(page).await
+        for (index, range) in wanted {
+            self.hub.read(self.state.process, format_args!("scans {} for {limit} in {range:?}", index.as_str()));
+        }
+        let pages = self
+            .memory
+            .scan_many(wanted, partitions, limit)
+            .await
+            .map(|pages| wanted.iter().zip(pages).map(|((index, _), page)| self.hub.page(index, page)).collect());
+        self.back(pages).await
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

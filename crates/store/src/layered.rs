@@ -57,9 +57,16 @@ impl<L: StoreLayer> Store for LayeredStore<L> {
         self.layer.commit(&*self.inner, group).await
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        self.layer.read().await?;
-        self.inner.scan(index, partitions, range, limit).await
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        if !wanted.is_empty() {
+            self.layer.read().await?;
+        }
+        self.inner.scan_many(wanted, partitions, limit).await
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

@@ -81,8 +81,22 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// nothing was written.
     async fn commit(&self, group: Vec<Batch>) -> Result<Vec<Outcome>>;
 
+    /// Entries of several indexes, each in `(rank, key)` order and in its own range: one page for each, in the order asked,
+    /// of at most `limit` entries each. It is one read; the pages may be of different moments.
+    ///
+    /// A name that no index can have gives an empty page. To want nothing is answered without reading.
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>>;
+
     /// Entries of one index in `(rank, key)` order.
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page>;
+    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
+        let pages = self.scan_many(&[(index.clone(), range)], partitions, limit).await?;
+        Ok(pages.into_iter().next().unwrap_or_default())
+    }
 
     /// How many entries an index has, counted up to `cap`.
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count>;

@@ -176,8 +176,17 @@ impl Store for Memory {
         }
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        Ok(self.read()?.scan(index, partitions, &range, limit))
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        if wanted.is_empty() {
+            return self.open().map(|()| Vec::new());
+        }
+        let contents = self.read()?;
+        Ok(wanted.iter().map(|(index, range)| contents.scan(index, partitions, range, limit)).collect())
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

@@ -17,6 +17,7 @@ macro_rules! checks {
             scan::order_is_rank_then_key_bytewise,
             scan::pages_join_up_in_both_directions,
             scan::partitions_filter_a_scan,
+            scan::several_indexes_are_scanned_at_once,
             scan::counts_stop_at_the_cap,
             due::bounds_and_order_hold,
             feed::events_come_in_order_and_resume,

@@ -58,6 +58,7 @@ macro_rules! conformance_checks {
             scan::pages_join_up_in_both_directions,
             scan::ranges_bound_a_scan,
             scan::partitions_filter_a_scan,
+            scan::several_indexes_are_scanned_at_once,
             scan::entries_follow_their_record,
             scan::counts_stop_at_the_cap,
             due::bounds_and_order_hold,

@@ -156,6 +156,9 @@ impl Pair {
         for _ in 0..40 {
             self.compare_scan(chance).await;
         }
+        for _ in 0..4 {
+            self.compare_scans(chance).await;
+        }
         self.compare_feeds().await;
     }
 
@@ -176,6 +179,21 @@ impl Pair {
         assert_eq!(theirs.items, mine.items, "{partitions:?} {range:?} {limit}");
         assert!(theirs.more || !mine.more, "{partitions:?} {range:?} {limit}: more was hidden");
         self.reads += 3;
+    }
+
+    /// Compares a scan of several indexes at once.
+    async fn compare_scans(&mut self, chance: &mut Chance) {
+        let count = 1 + chance.below(8);
+        let wanted: Vec<_> = (0..count).map(|_| (index(chance.pick(&INDEXES)), random_range(chance))).collect();
+        let (partitions, limit) = (random_partitions(chance), chance.below(30));
+        let mine = self.memory.scan_many(&wanted, &partitions, limit).await.expect("the reference scans");
+        let theirs = self.store.scan_many(&wanted, &partitions, limit).await.expect("the store scans");
+        assert_eq!(theirs.len(), mine.len());
+        for (wanted, (mine, theirs)) in wanted.iter().zip(mine.iter().zip(&theirs)) {
+            assert_eq!(theirs.items, mine.items, "{wanted:?} {partitions:?} {limit}");
+            assert!(theirs.more || !mine.more, "{wanted:?} {partitions:?} {limit}: more was hidden");
+        }
+        self.reads += 1;
     }
 
     /// Compares the whole feeds partition by partition, and learns the positions of both.

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::kit::{P, delete, entry, index, key, list, put, record, scan};
-use crate::{Direction, Key, Partition, Partitions, Range, Record, Store};
+use crate::{Direction, IndexName, Key, Page, Partition, Partitions, Range, Record, Store};
 
 /// Ranks at the edges of signed, floating and unsigned numbers.
 const RANKS: [u64; 11] =
@@ -141,6 +141,80 @@ pub async fn partitions_filter_a_scan(subject: &dyn Subject) {
     assert_eq!((count.n, count.capped), (6, false));
     let none = Partitions::Some(Vec::new());
     assert_eq!(store.scan(&index("i"), &none, Range::default(), 9).await.expect("the store scans").items, []);
+}
+
+/// Pages of several indexes in one call are those of single scans, in the order asked, and together are one read.
+pub async fn several_indexes_are_scanned_at_once(subject: &dyn Subject) {
+    let store = subject.open().await;
+    for at in 0..20_u16 {
+        let mut made = record(&format!("k{at:02}"), "body");
+        made.entries = vec![entry("i", u64::from(at / 2)), entry("i/j", u64::MAX - u64::from(at))];
+        made.entries.extend((at % 3 == 0).then(|| entry("thirds", 7)));
+        made.due = Some(u64::from(at));
+        put(&*store, Partition(at % 4), vec![made]).await;
+    }
+    let up = several_ranges();
+    let mut down = up.clone();
+    down.reverse();
+    down.iter_mut().for_each(|(_, range)| range.direction = Direction::Descending);
+    let mixed: Vec<(IndexName, Range)> =
+        up.iter().zip(&down).flat_map(|(up, down)| [up.clone(), down.clone()]).collect();
+    for partitions in
+        [Partitions::All, Partitions::Some(vec![Partition(1), Partition(2)]), Partitions::Some(Vec::new())]
+    {
+        for limit in [0, 1, 3, 10, 100] {
+            for wanted in [&up[..], &down, &mixed, &up[..1], &up[up.len() - 1..]] {
+                agrees_with_single_scans(&*store, wanted, &partitions, limit).await;
+            }
+        }
+    }
+    let pages = store.scan_many(&up, &Partitions::All, 4).await.expect("the store scans");
+    let text = |page: &Page| {
+        let names: Vec<&str> = page.items.iter().map(|found| found.key.as_str()).collect();
+        names.join(" ") + if page.more { " ..." } else { "" }
+    };
+    let pages: Vec<String> = pages.iter().map(text).collect();
+    let (first, inner) = ("k00 k01 k02 k03 ...", "k12 k11 k10 k09 ...");
+    let (third, cut, last) = ("k09 k12 k15 k18", "k10 k11 k12 k13 ...", "k04 k03 k02 k01");
+    assert_eq!(pages, [first, "", third, "", inner, cut, "", last, "", "", ""]);
+    let before = store.stats().reads;
+    assert_eq!(store.scan_many(&[], &Partitions::All, 9).await.expect("the store scans"), []);
+    assert_eq!(store.stats().reads, before, "nothing was read");
+}
+
+/// Indexes with entries in ranges of every kind, some more than once, and names without entries or that no index can have.
+fn several_ranges() -> Vec<(IndexName, Range)> {
+    let after = |rank, name| Range { after: Some((rank, key(name))), ..Range::default() };
+    let ranges = [
+        ("i", Range::default()),
+        ("nothing", Range::default()),
+        ("thirds", after(7, "k06")),
+        ("", Range::default()),
+        ("i/j", Range::between(u64::MAX - 12, u64::MAX - 3)),
+        ("i", Range { from: Some(2), ..after(4, "k09") }),
+        ("zero\0", Range::default()),
+        ("i/j", Range { until: Some(u64::MAX), ..after(u64::MAX - 5, "k05") }),
+        ("thirds", Range::between(8, 8)),
+        ("i", Range { until: Some(0), ..Range::default() }),
+        ("line\n", Range::default()),
+    ];
+    ranges.into_iter().map(|(name, range)| (index(name), range)).collect()
+}
+
+async fn agrees_with_single_scans(
+    store: &dyn Store,
+    wanted: &[(IndexName, Range)],
+    partitions: &Partitions,
+    limit: usize,
+) {
+    let before = store.stats().reads;
+    let pages = store.scan_many(wanted, partitions, limit).await.expect("the store scans");
+    assert_eq!(store.stats().reads, before + 1, "one call is one read");
+    assert_eq!(pages.len(), wanted.len());
+    for ((name, range), page) in wanted.iter().zip(pages) {
+        let alone = store.scan(name, partitions, range.clone(), limit).await.expect("the store scans");
+        assert_eq!(page, alone, "{name:?} {partitions:?} {range:?} {limit}");
+    }
 }
 
 /// An entry appears, moves and goes with its record, in the same commit.

@@ -184,8 +184,16 @@ impl Store for Postgres {
         writer::submit(&self.requests, plans).await
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        query::scan(self.reading()?, index, partitions, &range, limit).await
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        if wanted.is_empty() {
+            return self.is_open().map(|()| Vec::new());
+        }
+        query::scan_many(self.reading()?, wanted, partitions, limit).await
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

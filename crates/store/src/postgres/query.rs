@@ -1,5 +1,6 @@
-//! What each read asks and how its rows are read; every query walks one ordered range of one table.
+//! What each read asks and how its rows are read; every query walks ordered ranges of one table.
 
+use super::fault::corrupt;
 use super::readers::Readers;
 use super::statement::Ask;
 use super::value::{self, column, partition};
@@ -29,38 +30,86 @@ pub(super) async fn load(readers: &Readers, asked: Partition, keys: &[Key]) -> R
     Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
 }
 
-/// Entries of one index in a range; a name that no index can have finds none.
-pub(super) async fn scan(
+/// Entries of several indexes, by one statement for each direction that occurs.
+pub(super) async fn scan_many(
     readers: &Readers,
-    index: &IndexName,
+    wanted: &[(IndexName, Range)],
     partitions: &Partitions,
-    range: &Range,
     limit: usize,
-) -> Result<Page> {
-    if index.is_valid() { page(readers, index.as_str(), partitions, range, limit).await } else { Ok(Page::default()) }
+) -> Result<Vec<Page>> {
+    let mut pages = vec![Page::default(); wanted.len()];
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let mut ranges = Ranges::default();
+        for ((index, range), page) in wanted.iter().zip(&mut pages) {
+            // A name that no index can have finds none.
+            if index.is_valid() && range.direction == direction {
+                ranges.add(index.as_str(), range, page);
+            }
+        }
+        ranges.read(readers, direction, partitions, limit).await?;
+    }
+    Ok(pages)
 }
 
 /// Records by due time: the range of entries with the reserved name.
 pub(super) async fn due(readers: &Readers, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {
-    page(readers, DUE, partitions, range, limit).await
+    let mut page = Page::default();
+    let mut ranges = Ranges::default();
+    ranges.add(DUE, range, &mut page);
+    ranges.read(readers, range.direction, partitions, limit).await?;
+    Ok(page)
 }
 
-async fn page(readers: &Readers, index: &str, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {
-    let Some(Bounds { start, key, end }) = Bounds::of(range) else { return Ok(Page::default()) };
-    let ask = match range.direction {
-        Direction::Ascending => Ask::Ascending,
-        Direction::Descending => Ask::Descending,
-    };
-    let wanted = clamp(limit as u64).saturating_add(1);
-    let rows = readers.read(ask, &[&index, &start, &key, &end, &numbers(partitions), &wanted]).await?;
-    let mut items = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let key = Key::new(column::<&str>(row, 1)?);
-        items.push(Found { rank: rank_from_sql(column(row, 0)?), key, partition: partition(row, 2)? });
+/// Ranges of one direction as the columns that a statement takes, and the page that each fills.
+#[derive(Default)]
+struct Ranges<'a> {
+    names: Vec<&'a str>,
+    starts: Vec<i64>,
+    keys: Vec<String>,
+    ends: Vec<i64>,
+    pages: Vec<&'a mut Page>,
+}
+
+impl<'a> Ranges<'a> {
+    /// Adds a range, unless nothing can be in it.
+    fn add(&mut self, name: &'a str, range: &Range, page: &'a mut Page) {
+        let Some(Bounds { start, key, end }) = Bounds::of(range) else { return };
+        self.names.push(name);
+        self.starts.push(start);
+        self.keys.push(key);
+        self.ends.push(end);
+        self.pages.push(page);
     }
-    let more = items.len() > limit;
-    items.truncate(limit);
-    Ok(Page { items, more })
+
+    /// Fills the pages by one statement, whatever their number.
+    async fn read(self, readers: &Readers, direction: Direction, partitions: &Partitions, limit: usize) -> Result<()> {
+        let Self { names, starts, keys, ends, mut pages } = self;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let ask = match direction {
+            Direction::Ascending => Ask::Ascending,
+            Direction::Descending => Ask::Descending,
+        };
+        let wanted = clamp(limit as u64).saturating_add(1);
+        for row in &readers.read(ask, &[&names, &starts, &keys, &ends, &numbers(partitions), &wanted]).await? {
+            // The server counts from one.
+            let at = usize::try_from(column::<i64>(row, 0)?).ok().and_then(|at| at.checked_sub(1));
+            let page = at.and_then(|at| pages.get_mut(at)).ok_or_else(|| corrupt("a row belongs to no range"))?;
+            let key = Key::new(column::<&str>(row, 2)?);
+            page.items.push(Found { rank: rank_from_sql(column(row, 1)?), key, partition: partition(row, 3)? });
+        }
+        for page in pages {
+            // A join promises no order. Its rows do come in this one, so that this is one look at each.
+            page.items.sort_unstable_by(|a, b| match direction {
+                Direction::Ascending => (a.rank, &a.key).cmp(&(b.rank, &b.key)),
+                Direction::Descending => (b.rank, &b.key).cmp(&(a.rank, &a.key)),
+            });
+            page.more = page.items.len() > limit;
+            page.items.truncate(limit);
+        }
+        Ok(())
+    }
 }
 
 /// How many entries an index has, up to a cap.

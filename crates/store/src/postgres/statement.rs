@@ -50,12 +50,16 @@ pub(super) fn text(ask: Ask, schema: &str) -> String {
         Ask::Load => "SELECT key, partition, version, places, body FROM @.records WHERE key = ANY ($1)",
         Ask::Places => "SELECT key, version, places FROM @.records WHERE key = ANY ($1)",
         Ask::Ascending => {
-            "SELECT rank, key, partition FROM @.entries WHERE name = $1 AND (rank, key) > ($2, $3) AND rank <= $4 \
-             AND ($5::int[] IS NULL OR partition = ANY ($5)) ORDER BY rank, key LIMIT $6"
+            "SELECT w.at, f.rank, f.key, f.partition FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) \
+             WITH ORDINALITY AS w(name, start, after, until, at) CROSS JOIN LATERAL (SELECT rank, key, partition \
+             FROM @.entries WHERE name = w.name AND (rank, key) > (w.start, w.after) AND rank <= w.until \
+             AND ($5::int[] IS NULL OR partition = ANY ($5)) ORDER BY rank, key LIMIT $6) f"
         }
         Ask::Descending => {
-            "SELECT rank, key, partition FROM @.entries WHERE name = $1 AND (rank, key) < ($2, $3) AND rank >= $4 \
-             AND ($5::int[] IS NULL OR partition = ANY ($5)) ORDER BY rank DESC, key DESC LIMIT $6"
+            "SELECT w.at, f.rank, f.key, f.partition FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) \
+             WITH ORDINALITY AS w(name, start, after, until, at) CROSS JOIN LATERAL (SELECT rank, key, partition \
+             FROM @.entries WHERE name = w.name AND (rank, key) < (w.start, w.after) AND rank >= w.until \
+             AND ($5::int[] IS NULL OR partition = ANY ($5)) ORDER BY rank DESC, key DESC LIMIT $6) f"
         }
         Ask::Count => {
             "SELECT count(*) FROM (SELECT FROM @.entries WHERE name = $1 \
@@ -154,8 +158,16 @@ mod tests {
         for (ask, values, seek) in [
             (Ask::Load, "'{k}'", "(key = ANY"),
             (Ask::Places, "'{k}'", "(key = ANY"),
-            (Ask::Ascending, "'n', 1, 'k', 2, NULL, 3", "(ROW(rank, key) > ROW($2, $3))"),
-            (Ask::Descending, "'n', 1, 'k', 2, '{1}', 3", "(ROW(rank, key) < ROW($2, $3))"),
+            (
+                Ask::Ascending,
+                "'{n,m}', '{1,1}', '{k,k}', '{2,2}', NULL, 3",
+                "((name = w.name) AND (ROW(rank, key) > ROW(w.start, w.after)) AND (rank <= w.until))",
+            ),
+            (
+                Ask::Descending,
+                "'{n,m}', '{2,2}', '{k,k}', '{1,1}', '{1}', 3",
+                "((name = w.name) AND (ROW(rank, key) < ROW(w.start, w.after)) AND (rank >= w.until))",
+            ),
             (Ask::Count, "'n', NULL, 3", "(name = $1)"),
             (Ask::Log, "'k', 1, 2", "(seq > $2)"),
             (Ask::Heads, "4", "(partition = p.p)"),

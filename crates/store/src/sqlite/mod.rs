@@ -214,10 +214,17 @@ impl Store for Sqlite {
         writer::submit(&self.requests, plans, &self.state).await
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        let (index, partitions) = (index.clone(), partitions.clone());
-        let query = move |conn: &_| query::scan(conn, &index, &partitions, &range, limit);
-        self.reading()?.read(query).await
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        if wanted.is_empty() {
+            return self.state.is_open().map(|()| Vec::new());
+        }
+        let (wanted, partitions) = (wanted.to_vec(), partitions.clone());
+        self.reading()?.read(move |conn| query::scan_many(conn, &wanted, &partitions, limit)).await
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {

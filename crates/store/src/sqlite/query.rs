@@ -61,15 +61,19 @@ pub(super) fn due_of(row: &Row<'_>, column: usize) -> Result<Option<Millis>> {
     Ok(due.map(|due| due as u64))
 }
 
-/// Entries of one index in a range; a name that no index can have finds none.
-pub(super) fn scan(
+/// Entries of several indexes, read in one transaction, which is one set of locks.
+pub(super) fn scan_many(
     conn: &Connection,
-    index: &IndexName,
+    wanted: &[(IndexName, Range)],
     partitions: &Partitions,
-    range: &Range,
     limit: usize,
-) -> Result<Page> {
-    if index.is_valid() { page(conn, index.as_str(), partitions, range, limit) } else { Ok(Page::default()) }
+) -> Result<Vec<Page>> {
+    let scan = |(index, range): &(IndexName, Range)| {
+        // A name that no index can have finds none.
+        if index.is_valid() { page(conn, index.as_str(), partitions, range, limit) } else { Ok(Page::default()) }
+    };
+    let read = || wanted.iter().map(scan).collect();
+    if wanted.len() > 1 { snapshot(conn, read) } else { read() }
 }
 
 fn page(conn: &Connection, index: &str, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {

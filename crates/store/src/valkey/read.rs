@@ -60,17 +60,21 @@ impl Reader<'_> {
         keys.iter().zip(values).map(record).collect()
     }
 
-    pub(super) async fn scan(
+    /// The page of each index; all are asked at the same time, so that they travel together.
+    pub(super) async fn scan_many(
         &self,
-        index: &IndexName,
+        wanted: &[(IndexName, Range)],
         partitions: &Partitions,
-        range: &Range,
         limit: usize,
-    ) -> Result<Page> {
-        if !index.is_valid() {
-            return Ok(Page::default());
-        }
-        self.page(index.as_str(), &self.tags(partitions), partitions, range, limit).await
+    ) -> Result<Vec<Page>> {
+        let tags = self.tags(partitions);
+        let scans = wanted.iter().map(async |(index, range)| {
+            if !index.is_valid() {
+                return Ok(Page::default());
+            }
+            self.page(index.as_str(), &tags, partitions, range, limit).await
+        });
+        try_join_all(scans).await
     }
 
     pub(super) async fn due(&self, partitions: &Partitions, range: &Range, limit: usize) -> Result<Page> {

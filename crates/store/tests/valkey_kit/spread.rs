@@ -55,10 +55,16 @@ impl Store for Apart {
         self.0.commit(group).await
     }
 
-    async fn scan(&self, index: &IndexName, partitions: &Partitions, range: Range, limit: usize) -> Result<Page> {
-        let mut page = self.0.scan(index, &all_out(partitions), range, limit).await?;
-        page.items.iter_mut().for_each(|found| found.partition = back(found.partition));
-        Ok(page)
+    async fn scan_many(
+        &self,
+        wanted: &[(IndexName, Range)],
+        partitions: &Partitions,
+        limit: usize,
+    ) -> Result<Vec<Page>> {
+        let mut pages = self.0.scan_many(wanted, &all_out(partitions), limit).await?;
+        let found = pages.iter_mut().flat_map(|page| &mut page.items);
+        found.for_each(|found| found.partition = back(found.partition));
+        Ok(pages)
     }
 
     async fn count(&self, index: &IndexName, partitions: &Partitions, cap: u64) -> Result<Count> {
