@@ -78,25 +78,56 @@ pub fn due(record: &Record) -> Option<Millis> {
     record.stored()?.due()
 }
 
-/// Ranks of due times from here on are housekeeping: removing what has outlived its retention. Behind all others, so
-/// that a million ended executions never stand between the clock and a lease that runs out.
-pub const HOUSEKEEPING: u64 = 1 << 62;
+/// What a due time is for. Each kind has ranks of its own, so that a million ended executions never stand between the
+/// clock and a lease that runs out, and leases are found without looking at delayed work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DueKind {
+    /// Something is to happen at a time.
+    Timer,
+    /// A worker runs it, and its lease, its timeout or its deadline ends.
+    Lease,
+    /// It has outlived its retention and is removed, which no caller waits for.
+    Housekeeping,
+}
 
-/// The rank of a record's due time: the time, behind [`HOUSEKEEPING`] when nobody waits for it.
+impl DueKind {
+    /// The kinds that a caller waits for.
+    pub const AWAITED: [Self; 2] = [Self::Timer, Self::Lease];
+
+    /// The first of its ranks.
+    #[must_use]
+    pub const fn first(self) -> u64 {
+        match self {
+            Self::Timer => 0,
+            Self::Lease => 1 << 61,
+            Self::Housekeeping => 1 << 62,
+        }
+    }
+
+    /// The rank of a time.
+    #[must_use]
+    pub fn rank(self, due: Millis) -> u64 {
+        self.first() + due.0.min(Self::Lease.first() - 1)
+    }
+
+    /// The time of a rank.
+    #[must_use]
+    pub fn time(self, rank: u64) -> Millis {
+        Millis(rank.saturating_sub(self.first()))
+    }
+}
+
+/// The rank of a record's due time.
 #[must_use]
 pub fn due_rank(record: &Record) -> Option<u64> {
-    let due = due(record)?.0.min(HOUSEKEEPING - 1);
-    Some(if is_housekeeping(record) { HOUSEKEEPING + due } else { due })
+    due_as(record).map(|(kind, due)| kind.rank(due))
 }
 
-/// The time at which somebody who waits for it expects a record to be looked at.
+/// When a record is due, and what for.
 #[must_use]
-pub fn awaited_due(record: &Record) -> Option<Millis> {
-    if is_housekeeping(record) { None } else { due(record) }
-}
-
-fn is_housekeeping(record: &Record) -> bool {
-    record.stored().is_some_and(Stored::is_housekeeping)
+pub fn due_as(record: &Record) -> Option<(DueKind, Millis)> {
+    let stored = record.stored()?;
+    stored.due().map(|due| (stored.due_kind(), due))
 }
 
 /// The capabilities of a class that is spelled out in its name; `None` when the name is a hash.

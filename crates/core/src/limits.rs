@@ -118,6 +118,10 @@ pub const RETENTION_MAX: Span = Span::days(3_650);
 /// Longest time a running execution is given to stop by itself.
 pub const STOP_GRACE_MAX: Span = Span::days(1);
 
+/// How far two clocks may differ without anything being wrong: what lies further ahead than it can, by more than this,
+/// was computed before the time was set back.
+pub const CLOCK_SLACK: Span = Span::seconds(1);
+
 /// How far in the past a requested time may be: covers a slow network, not a mistake.
 pub const PAST_GRACE: Span = Span::minutes(1);
 /// How far in the future a requested time may be.

@@ -1,7 +1,7 @@
 //! Time and randomness: the only file that reads the system clock or the system's random source.
 
 use futures_util::future::BoxFuture;
-use onward_core::{Millis, Span};
+use onward_core::{Millis, Span, limits};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// A clock to read and to sleep on. It is injected everywhere, so that tests and simulations control the time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
@@ -144,11 +144,13 @@ pub(crate) struct StoreTime {
     clock: Arc<dyn Clock>,
     offset: AtomicI64,
     newest: AtomicU64,
+    /// Notified when the store's time was set back: what was computed before lies too far ahead.
+    pub(crate) set_back: Notify,
 }
 
 impl StoreTime {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, offset: AtomicI64::new(0), newest: AtomicU64::new(0) }
+        Self { clock, offset: AtomicI64::new(0), newest: AtomicU64::new(0), set_back: Notify::new() }
     }
 
     /// The store's time now; never earlier than what a commit has shown.
@@ -164,6 +166,7 @@ impl StoreTime {
 
     /// Adopts the time of a store that has just refused a batch because of it: it counts more than any estimate.
     pub(crate) fn correct(&self, shown: Millis) {
+        self.tell(self.now(), shown);
         self.offset.store(shown.0 as i64 - self.clock.now().0 as i64, Ordering::Relaxed);
         self.newest.store(shown.0, Ordering::Relaxed);
     }
@@ -175,12 +178,20 @@ impl StoreTime {
         let offset = self.offset.load(Ordering::Relaxed);
         let (low, high) = (sent.0.saturating_add_signed(offset), received.0.saturating_add_signed(offset));
         if shown.0 < low {
+            self.tell(Millis(low), shown);
             self.offset.store(shown.0 as i64 - sent.0 as i64, Ordering::Relaxed);
             // The estimate ran ahead, so `newest` must not hold the time back.
             self.newest.store(shown.0, Ordering::Relaxed);
         } else if shown.0 > high {
             self.offset.store(shown.0 as i64 - received.0 as i64, Ordering::Relaxed);
             self.newest.fetch_max(shown.0, Ordering::Relaxed);
+        }
+    }
+
+    fn tell(&self, expected: Millis, shown: Millis) {
+        if shown + limits::CLOCK_SLACK < expected {
+            tracing::warn!(by = %(expected - shown), "the store's time was set back");
+            self.set_back.notify_one();
         }
     }
 }

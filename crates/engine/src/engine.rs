@@ -10,6 +10,7 @@ use crate::timers::{due, housekeeping};
 use crate::work::placement::Placement;
 use crate::work::{claims, remote};
 use crate::{Error, MetricsSnapshot, Options, Wants, shared};
+use onward_core::index::DueKind;
 use onward_core::record::Execution;
 use onward_core::{
     Addressed, Claimed, CommandId, ExecutionId, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Rejection,
@@ -60,7 +61,8 @@ impl Engine {
             shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, gauge).run());
         }
         supervise(&shared, "members", heartbeat::run);
-        supervise(&shared, "due", due::run);
+        supervise(&shared, "timers", |shared| due::run(shared, DueKind::Timer));
+        supervise(&shared, "leases", |shared| due::run(shared, DueKind::Lease));
         supervise(&shared, "sweep", due::sweep);
         supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);

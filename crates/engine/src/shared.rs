@@ -9,7 +9,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::partition::answers;
 use crate::partition::task::{Answer, SealedReply, Task};
-use crate::timers::heap::Timers;
+use crate::timers::heap::AllTimers;
 use crate::work::arrivals::Arrivals;
 use crate::work::board::{Board, Match, PutBack};
 use crate::work::placement::{Gauge, Placement, Traffic};
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
     pub(crate) board: Board,
     /// Picks the partition for new work.
     pub(crate) placement: Placement,
-    pub(crate) timers: Timers,
+    pub(crate) timers: AllTimers,
     pub(crate) delivery: Delivery,
     pub(crate) metrics: Metrics,
     pub(crate) handles: Vec<PartitionHandle>,
@@ -91,7 +91,7 @@ impl Shared {
             arrivals: Arrivals::new(),
             board: Board::default(),
             placement,
-            timers: Timers::new(),
+            timers: AllTimers::new(),
             options,
             delivery: Delivery::default(),
             metrics: Metrics::default(),

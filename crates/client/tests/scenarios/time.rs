@@ -76,3 +76,46 @@ async fn a_file_follows_the_time_of_day() {
     let seen = second.get(delayed).await.unwrap().unwrap();
     assert!(seen.lease_expires_at.unwrap() > later.time_of_day(), "{seen:?}");
 }
+
+/// Two processes on one file, and a machine whose time is wrong by a year for a while: what was begun under the false time
+/// is noticed, timed out and tried again by the true one.
+#[tokio::test]
+async fn a_time_that_was_wrong_for_a_while_freezes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let address = format!("sqlite:{}", place.path().join("onward.db").display());
+    let ahead = Arc::<AtomicU64>::default();
+    let machine = Machine { own: TestClock::at(START), ahead: ahead.clone() };
+    let beside = Machine { own: TestClock::at(START), ahead: ahead.clone() };
+    let first = open(&address, &machine).await;
+    let second = open(&address, &beside).await;
+    ahead.store(Span::days(365).0, Ordering::Relaxed);
+
+    let begun = first.submit("lost", &()).await.unwrap().id;
+    let forever = async |_: Context, (): ()| std::future::pending::<Result<(), Failed>>().await;
+    let _worker = Worker::new(&second).on("lost", forever).start().unwrap();
+    let state = async |id| first.get(id).await.unwrap().unwrap().state;
+    for _ in 0..30_000 {
+        if state(begun).await == PublicState::Active {
+            break;
+        }
+        beside.own.advance(Span(10));
+    }
+    let lease = first.get(begun).await.unwrap().unwrap().lease_expires_at.unwrap();
+    assert!(lease > START + Span::days(365), "it was claimed under the false time");
+
+    // The time is corrected, and the second process stops: its clock moves no more.
+    ahead.store(0, Ordering::Relaxed);
+    until(&machine, async || state(begun).await == PublicState::Waiting).await;
+    assert!(machine.own.now() < START + HOUR, "the lost worker was noticed by the true time");
+
+    let attempts = Arc::<AtomicU64>::default();
+    let counted = attempts.clone();
+    let fails_once = move |_: Context, (): ()| {
+        let attempt = counted.fetch_add(1, Ordering::Relaxed);
+        async move { if attempt == 0 { Err(Failed::transient("not yet")) } else { Ok(()) } }
+    };
+    let _worker = Worker::new(&first).on("lost", fails_once).start().unwrap();
+    until(&machine, async || state(begun).await == PublicState::Completed).await;
+    assert!(machine.own.now() < START + HOUR, "the retry came by the true time");
+    assert_eq!(attempts.load(Ordering::Relaxed), 2);
+}

@@ -1,6 +1,7 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
 use super::{Format, Stored, is_default};
+use crate::rules::times::Moment;
 use crate::{Build, CommandId, Failure, Json, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -31,8 +32,11 @@ pub struct Attempt {
     pub started_at: Millis,
     /// The build of the worker that runs it, or ran it last.
     pub build: Option<Build>,
-    /// When it was taken up again after its last pause.
-    pub resumed_at: Option<Millis>,
+    /// Whether it was taken up again after a pause.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resumed: bool,
+    /// Since when it runs without a pause, by the clock; absent when that is when it was first claimed.
+    pub since: Option<Millis>,
     /// How long it ran before its last pause.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ran: Span,
@@ -67,14 +71,21 @@ pub struct Paused {
 
 impl Attempt {
     /// A fresh attempt that starts now.
-    pub(crate) fn start(number: u32, kind: AttemptKind, now: Millis) -> Self {
-        Self { number, kind, started_at: now, build: None, resumed_at: None, ran: Span(0), pauses: VecDeque::new() }
+    pub(crate) fn start(number: u32, kind: AttemptKind, at: Moment) -> Self {
+        let since = (at.now != at.stamp).then_some(at.now);
+        let (resumed, ran, pauses) = (false, Span(0), VecDeque::new());
+        Self { number, kind, started_at: at.stamp, build: None, resumed, since, ran, pauses }
     }
 
-    /// Since when it runs without a pause.
+    /// Since when it runs without a pause, by the clock.
     #[must_use]
     pub fn running_since(&self) -> Millis {
-        self.resumed_at.unwrap_or(self.started_at)
+        self.since.unwrap_or(self.started_at)
+    }
+
+    /// How long it has run, without its pauses.
+    pub(crate) fn run_time(&self, now: Millis) -> Span {
+        self.ran + (now - self.running_since())
     }
 
     /// When a run of at most this long is over; paused time does not count.
@@ -85,7 +96,7 @@ impl Attempt {
 
     /// Stops the run; it goes on with another lease.
     pub(crate) fn pause(&mut self, by: CommandId, pause: Pause, now: Millis) {
-        self.ran = Span(self.ran.0.saturating_add((now - self.running_since()).0));
+        self.ran = self.run_time(now);
         while self.pauses.len() >= crate::limits::OPERATOR_COMMANDS_KEPT {
             self.pauses.pop_front();
         }

@@ -5,7 +5,8 @@ use super::{
     Record, State, Stored, Transition, UniqueRecord, Waiting, is_default,
 };
 use crate::audit::{Beside, Finding, Fix, Verdict};
-use crate::index::{self, Entry};
+use crate::index::{self, DueKind, Entry};
+use crate::rules::times::Moment;
 use crate::{
     Arrival, Class, CommandId, ExecutionId, Failure, IdempotencyKey, Json, Key, Kind, Lane, Millis, Namespace, Policy,
     Reason, Submit, TagKey, TagValue, TraceContext, UniqueKey,
@@ -167,8 +168,12 @@ impl Stored for Arc<Execution> {
         Execution::due(self)
     }
 
-    fn is_housekeeping(&self) -> bool {
-        self.is_finished()
+    fn due_kind(&self) -> DueKind {
+        match self.state {
+            State::Waiting(_) => DueKind::Timer,
+            State::Active(_) => DueKind::Lease,
+            State::Finished(_) => DueKind::Housekeeping,
+        }
     }
 
     fn presumes(&self, _: &Key) -> Vec<Key> {
@@ -354,6 +359,11 @@ impl Execution {
     /// is decided by the clock itself, lest one clock that ran ahead once ends leases that live.
     pub(crate) fn stamp(&self, now: Millis) -> Millis {
         now.max(self.changed_at)
+    }
+
+    /// A change that happens now.
+    pub(crate) fn moment(&self, now: Millis) -> Moment {
+        Moment { now, stamp: self.stamp(now) }
     }
 
     /// Whether it is being removed, so that nothing more can be done with it.

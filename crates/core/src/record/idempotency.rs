@@ -1,6 +1,7 @@
 //! Idempotency keys, for as long as they are remembered.
 
 use super::{Format, Stored};
+use crate::index::DueKind;
 use crate::{Asked, ExecutionId, Millis, limits};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ impl Stored for IdempotencyRecord {
         Some(self.expires_at + limits::REPEAT_WINDOW)
     }
 
-    fn is_housekeeping(&self) -> bool {
-        true
+    fn due_kind(&self) -> DueKind {
+        DueKind::Housekeeping
     }
 }

@@ -1,7 +1,7 @@
 //! The state of an execution: one enum that carries its data, so that illegal combinations cannot be written down.
 
 use super::{Attempt, AttemptKind, Paused};
-use crate::{Failure, LeaseId, Millis, Reason, WorkerName};
+use crate::{Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
 /// Where an execution stands.
@@ -129,6 +129,8 @@ pub struct StopRequest {
     pub cancellation: Cancellation,
     /// End of the grace period: the execution is cancelled then if it has not ended.
     pub until: Millis,
+    /// Length of the grace period.
+    pub grace: Span,
 }
 
 /// Who cancelled an execution, and the reason.
@@ -164,6 +166,8 @@ pub struct Lease {
     pub worker: WorkerName,
     /// From this time on it may be ended; it is dead once that is committed.
     pub expires_at: Millis,
+    /// How long it lasts from its last renewal.
+    pub ttl: Span,
 }
 
 /// An execution that has ended.

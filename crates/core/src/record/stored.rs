@@ -1,7 +1,7 @@
 //! What a kind of record says about itself: where it is listed, when it is due, and what must stand beside it.
 
 use crate::audit::{self, Beside, Verdict};
-use crate::index::Entry;
+use crate::index::{DueKind, Entry};
 use crate::{Key, Millis};
 
 /// One kind of record. A kind is one file here, and one row of the table in `mod.rs`.
@@ -21,9 +21,9 @@ pub(crate) trait Stored {
         None
     }
 
-    /// Whether its due time only removes it, which no caller waits for.
-    fn is_housekeeping(&self) -> bool {
-        false
+    /// What its due time is for.
+    fn due_kind(&self) -> DueKind {
+        DueKind::Timer
     }
 
     /// The records of the same partition that it must be judged beside; for a part of an execution, the execution.

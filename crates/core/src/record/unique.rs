@@ -2,6 +2,7 @@
 
 use super::{Format, Record, Stored};
 use crate::audit::{Beside, Finding, Fix, Verdict};
+use crate::index::DueKind;
 use crate::{Asked, CommandId, ExecutionId, Key, Millis, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -91,8 +92,8 @@ impl Stored for UniqueRecord {
         self.freed_at.map(|at| at + limits::REPEAT_WINDOW)
     }
 
-    fn is_housekeeping(&self) -> bool {
-        true
+    fn due_kind(&self) -> DueKind {
+        DueKind::Housekeeping
     }
 
     fn presumes(&self, _: &Key) -> Vec<Key> {

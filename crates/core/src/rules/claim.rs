@@ -95,7 +95,7 @@ impl Verb for Claim {
             attempt: active.attempt.number,
             epoch: active.lease.epoch,
             worker: self.worker.clone(),
-            resumed: active.attempt.resumed_at.is_some(),
+            resumed: active.attempt.resumed,
         };
         view.put_execution(execution, event)?;
         Ok(reply)
@@ -158,7 +158,7 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Bo
         input,
         tags: execution.tags.clone(),
         attempt_kind: active.attempt.kind,
-        resumed: active.attempt.resumed_at.is_some(),
+        resumed: active.attempt.resumed,
         retries: execution.retries,
         times_out_at: execution.times_out_at(active),
         deadline: execution.deadline,

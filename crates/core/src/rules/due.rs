@@ -4,6 +4,7 @@ use crate::record::{
     Active, AttemptEnd, Cancellation, Execution, ExpiredBy, Finished, Outcome, Readiness, Record, State, Waiting,
 };
 use crate::rules::end::fail::Failed;
+use crate::rules::times::Moment;
 use crate::rules::{finish, lease, lost, purge, ready};
 use crate::view::unreadable;
 use crate::{Category, ExecutionId, Failure, Key, Millis, PartitionId, Stop, Urgency, Verb, View, What, index};
@@ -58,17 +59,17 @@ fn nothing(next: Option<Millis>) -> Looked {
 
 fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Millis) -> Result<Looked, Stop> {
     if now < at {
-        return Ok(nothing(Some(at)));
+        return too_early(view, shared, at, now);
     }
-    let (id, now) = (shared.id, shared.stamp(now));
+    let (id, moment) = (shared.id, shared.moment(now));
     view.not_before(at);
     if let State::Finished(_) = shared.state {
-        purge::remove(view, shared, None, now)?;
+        purge::remove(view, shared, None, moment.stamp)?;
         return next(view, id);
     }
     let execution = Arc::make_mut(&mut shared);
     let event = match execution.state.clone() {
-        _ if execution.deadline == Some(at) => expire(view, execution, now)?,
+        _ if execution.deadline == Some(at) => expire(view, execution, moment)?,
         State::Waiting(Waiting { readiness, next }) => match readiness {
             Readiness::Delayed { .. } => {
                 ready::promote(execution, next, at, now);
@@ -78,14 +79,27 @@ fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Mi
             Readiness::Ready { .. } => return Ok(nothing(Some(at))),
         },
         State::Active(active) => match &active.stop {
-            Some(stop) if stop.until == at => stop_now(view, execution, stop.cancellation.clone(), now)?,
-            _ if active.lease.expires_at == at => lost::expire(view, execution, &active, now)?,
-            _ => time_out(view, execution, &active, now)?,
+            Some(stop) if stop.until == at => stop_now(view, execution, stop.cancellation.clone(), moment)?,
+            _ if active.lease.expires_at == at => lost::expire(view, execution, &active, moment)?,
+            _ => time_out(view, execution, &active, moment)?,
         },
         // Handled above.
         State::Finished(_) => return next(view, id),
     };
     view.put_execution(shared, event)?;
+    next(view, id)
+}
+
+/// Nothing is due yet; but when the time was set back, what is due has come no nearer.
+fn too_early(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Millis) -> Result<Looked, Stop> {
+    let State::Active(mut active) = shared.state.clone() else { return Ok(nothing(Some(at))) };
+    if !lease::set_back(view, &mut active, now) {
+        return Ok(nothing(Some(at)));
+    }
+    let (id, execution) = (shared.id, Arc::make_mut(&mut shared));
+    execution.changed_at = execution.stamp(now);
+    execution.state = State::Active(active);
+    view.put(Key::Execution(id), Record::Execution(shared))?;
     next(view, id)
 }
 
@@ -95,26 +109,26 @@ fn next(view: &mut View, id: ExecutionId) -> Result<Looked, Stop> {
 }
 
 /// The deadline passed: this is the end, wherever it stood.
-fn expire(view: &mut View, execution: &mut Execution, now: Millis) -> Result<What, Stop> {
-    let (attempt, paused) = lease::end_any(execution, AttemptEnd::Expired, now);
+fn expire(view: &mut View, execution: &mut Execution, at: Moment) -> Result<What, Stop> {
+    let (attempt, paused) = lease::end_any(execution, AttemptEnd::Expired, at);
     let failure = Failure::new(Category::timeout(), "the deadline passed");
     let expired_by = ExpiredBy::Deadline;
     let finished =
-        Finished { failure: Some(failure), expired_by: Some(expired_by), ..Finished::new(Outcome::Expired, now) };
+        Finished { failure: Some(failure), expired_by: Some(expired_by), ..Finished::new(Outcome::Expired, at.stamp) };
     finish::finish(view, execution, finished, What::Expired { attempt, paused, expired_by })
 }
 
 /// The attempt ran for too long: it failed, and the retry policy decides what follows.
-fn time_out(view: &mut View, execution: &mut Execution, active: &Active, now: Millis) -> Result<What, Stop> {
+fn time_out(view: &mut View, execution: &mut Execution, active: &Active, at: Moment) -> Result<What, Stop> {
     let failure = Failure::new(Category::timeout(), "the attempt ran for too long");
     let failed = Failed { failure, outcome: Outcome::Expired, by: None };
-    failed.end(view, execution, active, now).map(|(_, event)| event)
+    failed.end(view, execution, active, at).map(|(_, event)| event)
 }
 
 /// It was asked to stop and did not in time.
-fn stop_now(view: &mut View, execution: &mut Execution, by: Cancellation, now: Millis) -> Result<What, Stop> {
-    let ended = lease::end_any(execution, AttemptEnd::Cancelled, now);
-    finish::cancelled(view, execution, by, ended, now)
+fn stop_now(view: &mut View, execution: &mut Execution, by: Cancellation, at: Moment) -> Result<What, Stop> {
+    let ended = lease::end_any(execution, AttemptEnd::Cancelled, at);
+    finish::cancelled(view, execution, by, ended, at.stamp)
 }
 
 #[cfg(test)]

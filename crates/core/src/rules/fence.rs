@@ -39,8 +39,8 @@ pub(crate) use fenced;
 
 /// What a fenced call finds.
 pub(crate) enum Owner {
-    /// The caller owns the execution; this is the state to work on and the time to write down.
-    Holds(Arc<Execution>, Active, Millis),
+    /// The caller owns the execution; this is the state to work on.
+    Holds(Arc<Execution>, Active),
     /// The very same call did its work before; answer as then.
     Repeats(Earlier),
 }
@@ -85,8 +85,7 @@ pub(crate) fn owner(view: &mut View, fence: &Fence, command: Option<CommandId>, 
         return Err(Rejection::StaleLease { current: lease.epoch, given: fence.epoch }.into());
     }
     alive(view, &execution, &active, now)?;
-    let stamp = execution.stamp(now);
-    Ok(Owner::Holds(execution, active, stamp))
+    Ok(Owner::Holds(execution, active))
 }
 
 /// Checks that an attempt may still act, and makes the commit depend on it either way. Two clocks decide: the timeout

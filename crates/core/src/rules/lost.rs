@@ -1,14 +1,15 @@
 //! A lease that is gone, by time or by an operator: the attempt is interrupted and the execution ready again at once.
 
 use crate::record::{Active, AttemptEnd, Execution, Finished, Next, Outcome, WhyDelayed};
+use crate::rules::times::Moment;
 use crate::rules::{finish, lease, ready};
 use crate::{Category, Failure, Millis, Span, Stop, View, What, limits};
 
 /// A lapsed lease.
-pub(crate) fn expire(view: &mut View, execution: &mut Execution, active: &Active, now: Millis) -> Result<What, Stop> {
+pub(crate) fn expire(view: &mut View, execution: &mut Execution, active: &Active, at: Moment) -> Result<What, Stop> {
     let attempt = active.attempt.number;
     let event = |again_at| What::LeaseExpired { attempt, again_at };
-    interrupt(view, execution, active, (AttemptEnd::Interrupted, event), now)
+    interrupt(view, execution, active, (AttemptEnd::Interrupted, event), at)
 }
 
 /// Ends the attempt and says so with the time at which the next one may start, or without one when too many were lost.
@@ -17,21 +18,21 @@ pub(crate) fn interrupt(
     execution: &mut Execution,
     active: &Active,
     (end, event): (AttemptEnd, impl FnOnce(Option<Millis>) -> What),
-    now: Millis,
+    at: Moment,
 ) -> Result<What, Stop> {
-    lease::end(execution, active, end, None, now);
-    if let Some(cancelled) = finish::if_asked(view, execution, active, now)? {
+    lease::end(execution, active, end, None, at);
+    if let Some(cancelled) = finish::if_asked(view, execution, active, at.stamp)? {
         return Ok(cancelled);
     }
     if execution.reclaims >= execution.policy.max_reclaims() {
         let failure = Failure::new(Category::engine(), "max_reclaims_exceeded");
-        let finished = Finished { failure: Some(failure), ..Finished::new(Outcome::Failed, now) };
+        let finished = Finished { failure: Some(failure), ..Finished::new(Outcome::Failed, at.stamp) };
         return finish::finish(view, execution, finished, event(None));
     }
     execution.reclaims += 1;
     execution.reclaims_in_a_row += 1;
-    let again_at = now + pause(execution.reclaims_in_a_row);
-    ready::at(execution, again_at, WhyDelayed::Reclaim, Next::Reclaim, now);
+    let again_at = at.now + pause(execution.reclaims_in_a_row);
+    ready::at(execution, again_at, WhyDelayed::Reclaim, Next::Reclaim, at.now);
     Ok(event(Some(again_at)))
 }
 

@@ -27,20 +27,20 @@ impl Verb for Progress {
         if let Some(percent) = self.percent.filter(|percent| *percent > 100) {
             return Err(Rejection::invalid("percent", format!("must be between 0 and 100, is {percent}")).into());
         }
-        let Owner::Holds(mut execution, active, now) = fence::owner(view, &self.fence, None, now)? else {
+        let Owner::Holds(mut execution, active) = fence::owner(view, &self.fence, None, now)? else {
             // Without a command id nothing can be a repeat.
             return Err(fence::other_use());
         };
-        let before = execution.progress.clone();
+        let (before, stamp) = (execution.progress.clone(), execution.stamp(now));
         let said = record::Progress {
             percent: self.percent.or(before.as_ref().and_then(|before| before.percent)),
             message: self.message.clone().or(before.as_ref().map(|before| before.message.clone())).unwrap_or_default(),
-            at: now,
+            at: stamp,
         };
         let same = |before: &record::Progress| (before.percent, &before.message) == (said.percent, &said.message);
         if !before.as_ref().is_some_and(same) {
             let changed = Arc::make_mut(&mut execution);
-            (changed.progress, changed.changed_at) = (Some(said), now);
+            (changed.progress, changed.changed_at) = (Some(said), stamp);
             view.put(Key::Execution(execution.id), Record::Execution(execution))?;
         }
         Ok(Renewed { expires_at: active.lease.expires_at, stop: active.stop })

@@ -21,7 +21,7 @@ pub(crate) fn now(execution: &mut Execution, next: Next, since: Millis) {
 
 /// Makes delayed work ready. Its place in the queue is the time it was due, `at`, even if this runs later.
 pub(crate) fn promote(execution: &mut Execution, next: Next, at: Millis, now: Millis) {
-    execution.changed_at = now;
+    execution.changed_at = execution.stamp(now);
     execution.place.get_or_insert(Arrival::at(at, execution.sequence));
     self::now(execution, next, now);
 }

@@ -2,6 +2,7 @@
 
 use crate::record::{Record, State, StopRequest};
 use crate::rules::fence::{self, Owner, fenced};
+use crate::rules::lease;
 use crate::{Fence, Key, Millis, Span, Stop, Verb, View, limits};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,22 +36,26 @@ impl Verb for Renew {
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Renewed, Stop> {
         limits::check_lease(self.ttl)?;
-        let Owner::Holds(mut execution, mut active, stamp) = fence::owner(view, &self.fence, None, now)? else {
+        let Owner::Holds(mut execution, mut active) = fence::owner(view, &self.fence, None, now)? else {
             // Without a command id nothing can be a repeat.
             return Err(fence::other_use());
         };
-        let stop = active.stop.clone();
-        let expires_at = active.lease.expires_at.max(now + self.ttl);
+        let mut changed = lease::set_back(view, &mut active, now);
+        let expires_at = now + self.ttl;
         if expires_at > active.lease.expires_at {
             // One that would be over when it is written is none.
             view.not_after(expires_at);
-            active.lease.expires_at = expires_at;
-            let changed = Arc::make_mut(&mut execution);
-            changed.changed_at = stamp;
-            changed.state = State::Active(active);
+            (active.lease.expires_at, active.lease.ttl) = (expires_at, self.ttl);
+            changed = true;
+        }
+        let renewed = Renewed { expires_at: active.lease.expires_at, stop: active.stop.clone() };
+        if changed {
+            let running = Arc::make_mut(&mut execution);
+            running.changed_at = running.stamp(now);
+            running.state = State::Active(active);
             view.put(Key::Execution(execution.id), Record::Execution(execution))?;
         }
-        Ok(Renewed { expires_at, stop })
+        Ok(renewed)
     }
 }
 

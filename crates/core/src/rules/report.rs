@@ -65,11 +65,12 @@ impl Verb for Report {
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Reported, Stop> {
-        let (mut execution, active, stamp) = match fence::owner(view, &self.fence, Some(self.command), now)? {
-            Owner::Holds(execution, active, stamp) => (execution, active, stamp),
+        let (mut execution, active) = match fence::owner(view, &self.fence, Some(self.command), now)? {
+            Owner::Holds(execution, active) => (execution, active),
             Owner::Repeats(earlier) => return self.end.rule().answered(&earlier).ok_or_else(fence::other_use),
         };
-        let ending = Ending { execution: Arc::make_mut(&mut execution), active, command: self.command, now, stamp };
+        let at = execution.moment(now);
+        let ending = Ending { execution: Arc::make_mut(&mut execution), active, command: self.command, at };
         let (event, reported) = self.end.rule().end(view, ending)?;
         view.put_execution(execution, event)?;
         Ok(reported)

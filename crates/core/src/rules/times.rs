@@ -2,6 +2,13 @@
 
 use crate::{Millis, Rejection, Span, View, When, limits};
 
+/// The time of a change: by the clock, from which everything counts, and as it is written down, which never goes back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) now: Millis,
+    pub(crate) stamp: Millis,
+}
+
 /// The time that a caller chose. What follows from a time being past holds only from that time on, lest a clock that
 /// runs ahead lets work run early or refuses a time to come.
 pub(crate) fn time(view: &mut View, field: &'static str, when: When, now: Millis) -> Result<Millis, Rejection> {

@@ -5,6 +5,7 @@ use crate::shared::Shared;
 use crate::work::ready::Position;
 use crate::{Engine, Error, binding};
 use futures_util::future::join_all;
+use onward_core::index::DueKind;
 use onward_core::record::{Execution, Outcome, PublicState};
 use onward_core::{
     ClassName, ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, TagKey, TagValue, index, limits,
@@ -86,8 +87,8 @@ impl FindFilter {
 enum AccessPath {
     /// Indexes read together, in the direction and rank bounds of the range.
     Indexes(Vec<IndexName>, Range),
-    /// Due times from this one on.
-    Due(u64),
+    /// The due times of running work, which are those of all namespaces.
+    Leases,
 }
 
 impl Engine {
@@ -102,25 +103,28 @@ impl Engine {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<FindPage, Error> {
-        let mut after = cursor.map(place_of).transpose()?;
+        let started = cursor.map(place_of).transpose()?;
         let path = path(&self.shared, namespace, filter).await?;
         let limit = limit.clamp(1, limits::PAGE_MAX);
         let mut page = FindPage { executions: Vec::new(), scanned: 0, next: None };
         let (mut size, mut passed) = (limit.min(STEP), 0);
+        let (mut from, mut resume) = (started, started);
         loop {
-            let positions = step(&self.shared, &path, after, size).await?;
+            let positions = step(&self.shared, &path, from, size).await?;
             let ids: Vec<ExecutionId> = positions.iter().map(|(_, id)| *id).collect();
             let mut found = query::load_all(&self.shared, &ids).await?.into_iter().peekable();
             for place in &positions {
                 passed += 1;
-                after = Some(*place);
+                from = Some(Resume::Behind(*place));
                 let execution = found.next_if(|execution| execution.id == place.1);
                 // Due times are those of all namespaces; a caller must not learn how many others have.
                 let own = execution.filter(|execution| execution.namespace == *namespace);
+                let named = own.is_some() || !matches!(path, AccessPath::Leases);
+                resume = Resume::past(resume, *place, named);
                 page.scanned += usize::from(own.is_some());
                 page.executions.extend(own.filter(|execution| filter.lets_through(execution)));
-                if page.executions.len() == limit || passed >= SCAN_MAX {
-                    page.next = after.as_ref().map(cursor_of);
+                if page.executions.len() == limit || (passed >= SCAN_MAX && resume != started) {
+                    page.next = resume.as_ref().map(cursor_of);
                     return Ok(page);
                 }
             }
@@ -197,7 +201,7 @@ async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Re
             let delayed = IndexName::new(index::state(namespace, PublicState::Delayed));
             Ok(AccessPath::Indexes(vec![delayed], Range::default()))
         }
-        ([PublicState::Active], _) => Ok(AccessPath::Due(0)),
+        ([PublicState::Active], _) => Ok(AccessPath::Leases),
         ([_, ..], Some(ends)) => {
             let indexes = ends.into_iter().map(|outcome| IndexName::new(index::ended(namespace, outcome.as_str())));
             let range = Range { direction: Direction::Descending, ..Range::default() };
@@ -216,17 +220,11 @@ async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lan
 }
 
 /// Reads up to `size` entries after a position.
-async fn step(
-    shared: &Shared,
-    path: &AccessPath,
-    after: Option<Position>,
-    size: usize,
-) -> Result<Vec<Position>, Error> {
+async fn step(shared: &Shared, path: &AccessPath, from: Option<Resume>, size: usize) -> Result<Vec<Position>, Error> {
     let (mut positions, descending) = match path {
-        AccessPath::Due(from) => (due_step(shared, *from, after, size).await?, false),
+        AccessPath::Leases => (lease_step(shared, from, size).await?, false),
         AccessPath::Indexes(indexes, range) => {
-            let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
-            let range = Range { after, ..range.clone() };
+            let range = Resume::limit(from, range.clone());
             let mut positions = Vec::new();
             for index in indexes {
                 let page = shared.store.scan(index, &Partitions::All, range.clone(), size).await?;
@@ -245,28 +243,60 @@ async fn step(
     Ok(positions)
 }
 
-/// Reads up to `size` due times after a position.
-async fn due_step(shared: &Shared, from: u64, after: Option<Position>, size: usize) -> Result<Vec<Position>, Error> {
-    let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
-    let mut range = Range { after, ..Range::between(from, index::HOUSEKEEPING) };
-    let mut positions: Vec<Position> = Vec::new();
-    loop {
-        let page = shared.store.due(&Partitions::All, range.clone(), size - positions.len()).await?;
-        positions.extend(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
-        range.after = page.items.last().map(|last| (last.rank, last.key.clone()));
-        // Other records are due too; they say nothing about what is behind them.
-        if positions.len() >= size || !page.more {
-            return Ok(positions);
+/// Reads up to `size` due times of running work.
+async fn lease_step(shared: &Shared, from: Option<Resume>, size: usize) -> Result<Vec<Position>, Error> {
+    let leases = Range::between(DueKind::Lease.first(), DueKind::Housekeeping.first());
+    let page = shared.store.due(&Partitions::All, Resume::limit(from, leases), size).await?;
+    Ok(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))).collect())
+}
+
+/// Where a page goes on. It names only what is the caller's: between entries of other namespaces it is a bare rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resume {
+    /// Behind an execution.
+    Behind(Position),
+    /// At this rank, before everything that has it.
+    At(u64),
+}
+
+impl Resume {
+    /// Where to go on after an entry, which may be named or not.
+    fn past(before: Option<Self>, place: Position, named: bool) -> Option<Self> {
+        let known = match before {
+            Some(Self::Behind((rank, _)) | Self::At(rank)) => Some(rank),
+            None => None,
+        };
+        match named {
+            true => Some(Self::Behind(place)),
+            false if known == Some(place.0) => before,
+            false => Some(Self::At(place.0)),
+        }
+    }
+
+    /// The part of a range that begins here.
+    fn limit(from: Option<Self>, range: Range) -> Range {
+        match from {
+            None => range,
+            Some(Self::Behind((rank, id))) => {
+                Range { after: Some((rank, binding::store_key(&Key::Execution(id)))), ..range }
+            }
+            Some(Self::At(rank)) => Range { from: Some(range.from.map_or(rank, |from| from.max(rank))), ..range },
         }
     }
 }
 
-fn cursor_of((rank, id): &Position) -> String {
-    format!("{rank}.{id}")
+fn cursor_of(resume: &Resume) -> String {
+    match resume {
+        Resume::Behind((rank, id)) => format!("{rank}.{id}"),
+        Resume::At(rank) => format!("{rank}."),
+    }
 }
 
-fn place_of(cursor: &str) -> Result<Position, Error> {
-    let parsed = cursor.split_once('.').and_then(|(rank, id)| Some((rank.parse().ok()?, id.parse().ok()?)));
+fn place_of(cursor: &str) -> Result<Resume, Error> {
+    let parsed = cursor.split_once('.').and_then(|(rank, id)| {
+        let rank = rank.parse().ok()?;
+        if id.is_empty() { Some(Resume::At(rank)) } else { Some(Resume::Behind((rank, id.parse().ok()?))) }
+    });
     // One spelling only: `+7` is not 7.
     parsed.filter(|place| cursor_of(place) == cursor).ok_or_else(|| {
         let why = format!("{:?} is not where a page ended", cursor.chars().take(80).collect::<String>());
@@ -283,16 +313,30 @@ mod tests {
     #[test]
     fn a_cursor_is_what_a_page_gave() {
         let id = "x-0192f0c8-0000-7000-8000-000000000001-17";
-        assert_eq!(place_of(&format!("7.{id}")).unwrap(), (7, id.parse().unwrap()));
+        let place = Resume::Behind((7, id.parse().unwrap()));
+        assert_eq!(place_of(&format!("7.{id}")).unwrap(), place);
+        assert_eq!(place_of("7.").unwrap(), Resume::At(7));
         for wrong in ["", ".", "7", &format!("+7.{id}"), &format!("07.{id}"), &format!("7.{id} "), id] {
             assert_eq!(place_of(wrong).unwrap_err().code(), "invalid_argument", "{wrong}");
         }
     }
 
     #[test]
+    fn a_page_goes_on_without_naming_what_is_anothers() {
+        let id = |n: u64| format!("x-0192f0c8-0000-7000-8000-{n:012}-17").parse().unwrap();
+        let after = |entries: &[(u64, u64, bool)]| {
+            entries.iter().fold(None, |before, (rank, n, named)| Resume::past(before, (*rank, id(*n)), *named))
+        };
+        assert_eq!(after(&[(5, 1, true), (6, 2, false), (7, 3, false)]), Some(Resume::At(7)));
+        assert_eq!(after(&[(5, 1, true), (5, 2, false)]), Some(Resume::Behind((5, id(1)))), "nothing is found twice");
+        assert_eq!(after(&[(5, 1, false), (5, 2, false)]), Some(Resume::At(5)), "one that went nowhere is not a page");
+    }
+
+    #[test]
     fn fuzz_cursors_of_pages_have_one_spelling() {
         let id = "x-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-[1-9][0-9]{0,3}";
-        let valid = (any::<u64>(), id).prop_map(|(rank, id)| format!("{rank}.{id}"));
+        let valid = (any::<u64>(), onward_fuzz::proptest::option::of(id))
+            .prop_map(|(rank, id)| format!("{rank}.{}", id.unwrap_or_default()));
         fuzz(near(valid), |text| match place_of(&text) {
             Ok(place) => {
                 prop_assert_eq!(cursor_of(&place), text);

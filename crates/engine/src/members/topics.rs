@@ -3,7 +3,8 @@
 use crate::partition::batch::{Change, ready};
 use crate::shared::Shared;
 use crate::work::board::QueueKey;
-use onward_core::record::Execution;
+use onward_core::index::DueKind;
+use onward_core::record::{Execution, Record};
 use onward_core::{Key, PartitionId, Span, index};
 use onward_store::Wake;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +30,9 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     if !shared.is_home(partition) || shared.unsure.load(Ordering::Relaxed) {
         let soon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
         let falls_due = |change: &Change| {
-            let due = change.after.as_deref().and_then(index::awaited_due);
-            due.is_some_and(|due| due <= soon) && due != change.before.as_deref().and_then(index::awaited_due)
+            let awaited = |record: &Record| index::due_as(record).filter(|(kind, _)| *kind != DueKind::Housekeeping);
+            let due = change.after.as_deref().and_then(awaited);
+            due.is_some_and(|(_, due)| due <= soon) && due != change.before.as_deref().and_then(awaited)
         };
         if changes.iter().any(falls_due) {
             topics.push(DUE.to_owned());

@@ -5,8 +5,9 @@ use crate::partition::batch::{Change, Step, ready};
 use crate::shared::Shared;
 use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};
+use onward_core::index::DueKind;
 use onward_core::record::{AttemptEnd, Execution, Record, State};
-use onward_core::{Command, Key, Looked, PartitionId, Reply, index};
+use onward_core::{Command, Key, LeaseId, Looked, PartitionId, Reply, index};
 
 /// Applies what a commit changed; called after the commit, never before.
 pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
@@ -14,7 +15,9 @@ pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change])
     shared.claim_matches(shared.board.rearrange(moves));
     // Only the home keeps the due times of a partition; another process that changes them notifies it.
     if shared.is_home(partition) {
-        shared.timers.set_all(partition, changes.iter().filter_map(due_again));
+        for kind in DueKind::AWAITED {
+            shared.timers.of(kind).set_all(partition, changes.iter().filter_map(|change| due_again(change, kind)));
+        }
     }
     for change in changes {
         registries(shared, change);
@@ -31,10 +34,13 @@ pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change
             let to = place(record);
             shared.claim_matches(shared.board.rearrange(vec![Move { from: None, to }]));
         }
-        let dues =
-            [&change.before, &change.after].into_iter().flatten().filter_map(|record| index::awaited_due(record));
-        if let Some(earliest) = dues.min().filter(|_| shared.is_home(partition)) {
-            shared.timers.remind(partition, &change.key, earliest);
+        if shared.is_home(partition) {
+            let records = [&change.before, &change.after].into_iter().flatten();
+            for (kind, due) in records.filter_map(|record| index::due_as(record)) {
+                if kind != DueKind::Housekeeping {
+                    shared.timers.of(kind).remind(partition, &change.key, due);
+                }
+            }
         }
     }
 }
@@ -52,10 +58,10 @@ fn moved(change: &Change) -> Option<Move> {
     (from.is_some() || to.is_some()).then_some(Move { from, to })
 }
 
-/// The new due time of a record, if it changed.
-fn due_again(change: &Change) -> Option<Moved<'_>> {
-    let before = change.before.as_deref().and_then(index::awaited_due);
-    let after = change.after.as_deref().and_then(index::awaited_due);
+/// The new due time of a record, if it changed among those of this kind.
+fn due_again(change: &Change, kind: DueKind) -> Option<Moved<'_>> {
+    let time = |record: &Record| index::due_as(record).filter(|(of, _)| *of == kind).map(|(_, due)| due);
+    let (before, after) = (change.before.as_deref().and_then(time), change.after.as_deref().and_then(time));
     (before != after).then_some(Moved { key: &change.key, before, after })
 }
 
@@ -86,6 +92,10 @@ pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) 
         let Ok(at) = changes.binary_search_by(|change| change.key.cmp(&due.key)) else { continue };
         let metrics = &shared.metrics;
         let (before, after) = (changes[at].before.as_deref(), changes[at].after.as_deref());
+        if lease(before).is_some() && lease(before) == lease(after) {
+            // Its times were brought nearer, after the time was set back.
+            continue;
+        }
         let duty = match (before, after) {
             (Some(Record::Execution(before)), after) => duty(metrics, before, after),
             (Some(Record::Unique(_)), _) => &metrics.unique_expiry,
@@ -93,6 +103,12 @@ pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) 
         };
         duty.add(1);
     }
+}
+
+/// The lease under which an execution runs.
+fn lease(record: Option<&Record>) -> Option<LeaseId> {
+    let Some(Record::Execution(execution)) = record else { return None };
+    if let State::Active(active) = &execution.state { Some(active.lease.id) } else { None }
 }
 
 /// The counter of the duty that changed an execution.

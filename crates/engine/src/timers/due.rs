@@ -10,8 +10,9 @@ use crate::{Error, binding};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use onward_core::index::DueKind;
 use onward_core::record::Record;
-use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
+use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, limits};
 use onward_store::{Batch, Found, Home, Partition, Range, Version};
 use std::sync::Arc;
 
@@ -20,19 +21,27 @@ const RETRY_AFTER: Span = Span::seconds(1);
 
 type Fired = (PartitionId, Key, bool);
 
-/// Fires the due times of the partitions whose home this process is.
-pub(crate) async fn run(shared: Arc<Shared>) {
+/// Fires the due times of one kind in the partitions whose home this process is.
+pub(crate) async fn run(shared: Arc<Shared>, kind: DueKind) {
     let mut homes = shared.watch_homes();
     let mut tracker = FailureTracker::new();
     let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
     let mut before = Homes::Nowhere;
+    // The time may have been set back while no process looked.
+    let mut doubted = true;
+    let timers = shared.timers.of(kind);
     loop {
         let now = homes.borrow_and_update().clone();
         if now != before {
-            shared.timers.reset();
-            before = now;
+            timers.reset();
+            (before, doubted) = (now, true);
         }
-        let pause = if before != Homes::Nowhere { fire(&shared, &mut tracker, &mut fired).await } else { None };
+        let mut pause = None;
+        if before != Homes::Nowhere {
+            doubted = doubted && kind == DueKind::Lease && !look_over(&shared, kind).await;
+            pause = fire(&shared, kind, &mut tracker, &mut fired).await;
+        }
+        let pause = if doubted { Some(RETRY_AFTER) } else { pause };
         let sleep = async {
             match pause {
                 Some(pause) => shared.clock.sleep(pause).await,
@@ -43,13 +52,14 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             biased;
             () = shared.stopped() => return,
             Some(item) = fired.next(), if !fired.is_empty() => {
-                settle(&shared, &mut tracker, item);
+                settle(&shared, kind, &mut tracker, item);
                 while let Some(Some(item)) = fired.next().now_or_never() {
-                    settle(&shared, &mut tracker, item);
+                    settle(&shared, kind, &mut tracker, item);
                 }
             }
             _ = homes.changed() => {}
-            () = shared.timers.earlier.notified() => {}
+            () = timers.earlier.notified() => {}
+            () = shared.time.set_back.notified(), if kind == DueKind::Lease => doubted = true,
             () = sleep => {}
         }
     }
@@ -58,31 +68,33 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 /// Fires what is due; returns how long to sleep if nothing else happens, or `None` to sleep until woken.
 async fn fire(
     shared: &Arc<Shared>,
+    kind: DueKind,
     tracker: &mut FailureTracker<Key>,
     fired: &mut FuturesUnordered<BoxFuture<'static, Fired>>,
 ) -> Option<Span> {
     let now = shared.time.now();
-    let due = shared.timers.take_due(now, limits::DUE_FIRED_MAX.saturating_sub(fired.len()));
+    let timers = shared.timers.of(kind);
+    let due = timers.take_due(now, limits::DUE_FIRED_MAX.saturating_sub(fired.len()));
     if !due.is_empty() {
         tracker.next_cycle();
     }
     for (partition, key) in due {
         if tracker.rests(&key) {
-            later(shared, partition, &key);
+            later(shared, kind, partition, &key);
         } else {
-            fired.push(Box::pin(fire_one(shared.clone(), partition, key)));
+            fired.push(Box::pin(fire_one(shared.clone(), kind, partition, key)));
         }
     }
-    match shared.timers.next() {
+    match timers.next() {
         // A fired item wakes this job when it is done.
         _ if fired.len() >= limits::DUE_FIRED_MAX => None,
         Next::Sleep => None,
         Next::SleepUntil(time) => Some((time - now).max(Span(1))),
-        Next::ReadFrom(from) => Some(read(shared, from, Millis(u64::MAX)).await),
+        Next::ReadFrom(from) => Some(read(shared, kind, from, Millis(u64::MAX)).await),
     }
 }
 
-fn settle(shared: &Shared, tracker: &mut FailureTracker<Key>, (partition, key, failed): Fired) {
+fn settle(shared: &Shared, kind: DueKind, tracker: &mut FailureTracker<Key>, (partition, key, failed): Fired) {
     if !failed {
         return tracker.succeeded(&key);
     }
@@ -90,15 +102,15 @@ fn settle(shared: &Shared, tracker: &mut FailureTracker<Key>, (partition, key, f
     if tracker.failed(&key) == Verdict::Rests {
         tracing::error!(%key, "a due time failed three times in a row and is paused");
     }
-    later(shared, partition, &key);
+    later(shared, kind, partition, &key);
 }
 
 /// Schedules the item for another try.
-fn later(shared: &Shared, partition: PartitionId, key: &Key) {
-    shared.timers.remind(partition, key, shared.time.now() + RETRY_AFTER);
+fn later(shared: &Shared, kind: DueKind, partition: PartitionId, key: &Key) {
+    shared.timers.of(kind).remind(partition, key, shared.time.now() + RETRY_AFTER);
 }
 
-async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fired {
+async fn fire_one(shared: Arc<Shared>, kind: DueKind, partition: PartitionId, key: Key) -> Fired {
     if let Key::Message(from, to, _) = key {
         delivery::request(&shared, from, to);
         return (partition, key, false);
@@ -110,7 +122,7 @@ async fn fire_one(shared: Arc<Shared>, partition: PartitionId, key: Key) -> Fire
     }
     let failed = match shared.call(partition, Due { key: key.clone() }).await {
         Ok(Looked { acted: false, next: Some(next) }) => {
-            shared.timers.remind(partition, &key, next);
+            shared.timers.of(kind).remind(partition, &key, next);
             false
         }
         Ok(_) | Err(Error::ShuttingDown) => false,
@@ -132,22 +144,21 @@ pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key)
 }
 
 /// Reads due times from the store into memory; returns how long to wait before asking the timers again.
-async fn read(shared: &Shared, from: Place, until: Millis) -> Span {
+async fn read(shared: &Shared, kind: DueKind, from: Place, until: Millis) -> Span {
     let Some(homes) = shared.homes().partitions() else {
         // Without partitions there is nothing to wait for but a change of homes.
         return limits::FUTURE_MAX;
     };
-    let reading = shared.timers.begin_reading();
-    // Another job does the housekeeping.
-    let after = from.after.map(|key| (from.time.0, key));
-    let range = Range { after, ..Range::between(from.time.0, until.0.min(index::HOUSEKEEPING)) };
+    let reading = shared.timers.of(kind).begin_reading();
+    let after = from.after.map(|key| (kind.rank(from.time), key));
+    let range = Range { after, ..Range::between(kind.rank(from.time), kind.rank(until)) };
     match shared.store.due(&homes, range, limits::DUE_PAGE_MAX).await {
         Ok(page) => {
             let last = page.items.last().filter(|_| page.more);
-            let cut_at = last.map(|last| Place { time: Millis(last.rank), after: Some(last.key.clone()) });
+            let cut_at = last.map(|last| Place { time: kind.time(last.rank), after: Some(last.key.clone()) });
             let time = |found: Found| {
                 let key = found.key.as_str().parse::<Key>().ok()?;
-                Some((Millis(found.rank), PartitionId(found.partition.0), key))
+                Some((kind.time(found.rank), PartitionId(found.partition.0), key))
             };
             reading.end(page.items.into_iter().filter_map(time).collect(), until, cut_at);
             Span(0)
@@ -155,6 +166,33 @@ async fn read(shared: &Shared, from: Place, until: Millis) -> Span {
         Err(error) => {
             tracing::warn!(%error, "due times could not be read; trying again");
             RETRY_AFTER
+        }
+    }
+}
+
+/// Has every record of a kind looked at once, however far ahead its due time lies: after the time was set back the rule
+/// brings those nearer that were computed before. Answers whether all were read.
+async fn look_over(shared: &Shared, kind: DueKind) -> bool {
+    let Some(homes) = shared.homes().partitions() else { return true };
+    let now = shared.time.now();
+    let mut range = Range::between(kind.rank(now), kind.rank(Millis(u64::MAX)));
+    loop {
+        match shared.store.due(&homes, range.clone(), limits::DUE_PAGE_MAX).await {
+            Ok(page) => {
+                range.after = page.items.last().map(|last| (last.rank, last.key.clone()));
+                for found in page.items {
+                    if let Ok(key) = found.key.as_str().parse::<Key>() {
+                        shared.timers.of(kind).remind(PartitionId(found.partition.0), &key, now);
+                    }
+                }
+                if !page.more {
+                    return true;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "leases could not be looked at after the time was set back; trying again");
+                return false;
+            }
         }
     }
 }
@@ -197,6 +235,8 @@ async fn ask_time(shared: &Shared) {
 pub(crate) async fn read_near(shared: &Shared) {
     if shared.homes() != Homes::Nowhere {
         let horizon = shared.time.now() + Span(2 * shared.options.sweep_every.0);
-        read(shared, Place::at(Millis(0)), horizon).await;
+        for kind in DueKind::AWAITED {
+            read(shared, kind, Place::at(Millis(0)), horizon).await;
+        }
     }
 }

@@ -4,11 +4,34 @@
 //! Times after the known part are read from the store when they come near.
 
 use crate::lookup::Lookup;
+use onward_core::index::DueKind;
 use onward_core::{Key, Millis, PartitionId, limits};
 use onward_store as store;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use tokio::sync::Notify;
+
+/// The due times that a caller waits for, by what they are for.
+#[derive(Debug)]
+pub(crate) struct AllTimers {
+    timers: Timers,
+    leases: Timers,
+}
+
+impl AllTimers {
+    pub(crate) fn new() -> Self {
+        Self { timers: Timers::new(), leases: Timers::new() }
+    }
+
+    /// Those of one kind.
+    pub(crate) fn of(&self, kind: DueKind) -> &Timers {
+        match kind {
+            DueKind::Lease => &self.leases,
+            // Housekeeping has no timers: it goes through the store at its own pace.
+            DueKind::Timer | DueKind::Housekeeping => &self.timers,
+        }
+    }
+}
 
 /// Due times of the partitions whose home this process is.
 #[derive(Debug)]

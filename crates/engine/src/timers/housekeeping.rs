@@ -8,7 +8,8 @@ use crate::shared::Shared;
 use crate::timers::due;
 use crate::timers::failures::{FailureTracker, Verdict};
 use futures_util::future::join_all;
-use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, index, limits};
+use onward_core::index::DueKind;
+use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, limits};
 use onward_store::{Found, Range};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 /// it starves.
 async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span {
     let usual = Span(2 * shared.options.sweep_every.0);
-    let mut range = Range { from: Some(index::HOUSEKEEPING), ..Range::default() };
+    let mut range = Range { from: Some(DueKind::Housekeeping.first()), ..Range::default() };
     tracker.next_cycle();
     while let Some(homes) = shared.homes().partitions().filter(|_| !shared.is_stopping()) {
         let found = match shared.store.due(&homes, range.clone(), STEP).await {
@@ -68,7 +69,7 @@ async fn round(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>) -> Span 
 
 /// The time at which a record is due, from its rank.
 fn time(found: &Found) -> Millis {
-    Millis(found.rank - index::HOUSEKEEPING)
+    DueKind::Housekeeping.time(found.rank)
 }
 
 /// How long to rest after a step that took `took`, when the oldest record is `late`.

@@ -237,7 +237,7 @@ fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool 
         && (&execution.namespace, &execution.lane, &execution.kind) == (&work.namespace, &work.lane, &work.kind)
         && (execution.tags == work.tags || is_tagged_since(execution))
         && (execution.retries, execution.created_at, execution.trace) == (work.retries, work.created_at, work.trace)
-        && (execution.deadline, attempt.resumed_at.is_some()) == (work.deadline, work.resumed)
+        && (execution.deadline, attempt.resumed) == (work.deadline, work.resumed)
 }
 
 /// Whether an operator changed the tags after the lease was given out, perhaps in the same commit.

@@ -1,6 +1,7 @@
 //! Every record: its indexes follow from it, and at rest nothing is stuck, owed, overdue or different from its source.
 
 use super::{Checker, Seen, executions, lanes, messages};
+use onward_core::index::DueKind;
 use onward_core::record::Record;
 use onward_core::{Class, Key, Millis, Span, index};
 use onward_store as store;
@@ -33,7 +34,10 @@ impl Checker {
             // Nobody can be late for what was written a moment ago, whatever time it names.
             let due = index::due(&seen.record)?.max(seen.at);
             // Nobody waits for what is only removed.
-            let patience = index::awaited_due(&seen.record).map_or(HOUSEKEEPING_PATIENCE, |_| patience);
+            let patience = match index::due_as(&seen.record) {
+                Some((DueKind::Housekeeping, _)) | None => HOUSEKEEPING_PATIENCE,
+                Some(_) => patience,
+            };
             (due + patience < now).then(|| format!("{} was due at {due}, {} ago", seen.key, now - due))
         })
     }

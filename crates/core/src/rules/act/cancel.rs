@@ -22,43 +22,42 @@ pub struct Cancel {
 
 impl OperatorAct for Cancel {
     fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop> {
-        let until = self.grace.map(|grace| until(grace, now)).transpose()?;
-        let (now, cancellation) =
-            (execution.stamp(now), Cancellation { by: Canceller::Operator, reason: self.reason.clone() });
-        match (execution.state.clone(), until) {
+        let cancellation = Cancellation { by: Canceller::Operator, reason: self.reason.clone() };
+        let asked = self.grace.map(|grace| asked(cancellation.clone(), grace, now)).transpose()?;
+        let at = execution.moment(now);
+        match (execution.state.clone(), asked) {
             (State::Finished(finished), _) => {
                 let state = finished.outcome.public();
                 Err(Rejection::Finished { execution: execution.id, state }.into())
             }
-            (State::Active(active), Some(until)) => Ok(ask(execution, active, cancellation, until, now)),
+            (State::Active(active), Some(asked)) => Ok(ask(execution, active, asked, at.stamp)),
             _ => {
-                let ended = lease::end_any(execution, AttemptEnd::Cancelled, now);
-                Ok((finish::cancelled(view, execution, cancellation, ended, now)?, ActOutcome::Cancelled))
+                let ended = lease::end_any(execution, AttemptEnd::Cancelled, at);
+                Ok((finish::cancelled(view, execution, cancellation, ended, at.stamp)?, ActOutcome::Cancelled))
             }
         }
     }
 }
 
-/// The time until which a running attempt can stop.
-fn until(grace: Span, now: Millis) -> Result<Millis, Rejection> {
+/// A request to stop within the grace period.
+fn asked(cancellation: Cancellation, grace: Span, now: Millis) -> Result<StopRequest, Rejection> {
     if grace > limits::STOP_GRACE_MAX {
         return Err(Rejection::invalid("grace", format!("must be at most {}, is {grace}", limits::STOP_GRACE_MAX)));
     }
-    Ok(now + grace)
+    Ok(StopRequest { cancellation, until: now + grace, grace })
 }
 
 /// Asks a running attempt to stop. A second request can shorten its grace period but not extend it.
-fn ask(
-    execution: &mut Execution,
-    active: Active,
-    cancellation: Cancellation,
-    until: Millis,
-    now: Millis,
-) -> (What, ActOutcome) {
-    let until = active.stop.as_ref().map_or(until, |stop| stop.until.min(until));
-    let (attempt, reason) = (active.attempt.number, cancellation.reason.clone());
-    execution.changed_at = now;
-    execution.state = State::Active(Active { stop: Some(StopRequest { cancellation, until }), ..active });
+fn ask(execution: &mut Execution, active: Active, asked: StopRequest, stamp: Millis) -> (What, ActOutcome) {
+    let asked = match &active.stop {
+        Some(before) if before.until < asked.until => {
+            StopRequest { until: before.until, grace: before.grace, cancellation: asked.cancellation }
+        }
+        _ => asked,
+    };
+    let (attempt, until, reason) = (active.attempt.number, asked.until, asked.cancellation.reason.clone());
+    execution.changed_at = stamp;
+    execution.state = State::Active(Active { stop: Some(asked), ..active });
     (What::StopRequested { attempt, until, reason }, ActOutcome::StopRequested { until })
 }
 

@@ -30,9 +30,9 @@ impl OperatorAct for Revoke {
             return Err(Rejection::StaleLease { current: active.lease.epoch, given: 0 }.into());
         }
         let end = AttemptEnd::Revoked { reason: self.reason.clone() };
-        let (attempt, stamp) = (active.attempt.number, execution.stamp(now));
+        let (attempt, at) = (active.attempt.number, execution.moment(now));
         let event = |again_at| What::LeaseRevoked { attempt, reason: self.reason.clone(), again_at };
-        let event = lost::interrupt(view, execution, &active, (end, event), stamp)?;
+        let event = lost::interrupt(view, execution, &active, (end, event), at)?;
         Ok((event, ActOutcome::Revoked { lease: active.lease.id, epoch: active.lease.epoch }))
     }
 }

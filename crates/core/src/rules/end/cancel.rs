@@ -19,10 +19,10 @@ impl LeaseEnd for Cancel {
     }
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
-        let Ending { execution, active, command, stamp, .. } = ending;
-        lease::end(execution, &active, AttemptEnd::Cancelled, Some(command), stamp);
+        let Ending { execution, active, command, at } = ending;
+        lease::end(execution, &active, AttemptEnd::Cancelled, Some(command), at);
         let by = Cancellation { by: Canceller::Owner, reason: self.reason.clone() };
-        let event = finish::cancelled(view, execution, by, (Some(active.attempt.number), false), stamp)?;
+        let event = finish::cancelled(view, execution, by, (Some(active.attempt.number), false), at.stamp)?;
         Ok((event, Reported::ENDED))
     }
 }

@@ -19,13 +19,13 @@ impl LeaseEnd for Complete {
     }
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
-        let Ending { execution, active, command, stamp, .. } = ending;
+        let Ending { execution, active, command, at } = ending;
         payload::check_result(&self.result)?;
         execution.result = Some(payload::store(view, execution.id, PayloadSlot::Result, self.result.clone())?);
         execution.reclaims_in_a_row = 0;
-        lease::end(execution, &active, AttemptEnd::Succeeded, Some(command), stamp);
+        lease::end(execution, &active, AttemptEnd::Succeeded, Some(command), at);
         let event = What::Completed { attempt: active.attempt.number };
-        let event = finish::finish(view, execution, Finished::new(Outcome::Success, stamp), event)?;
+        let event = finish::finish(view, execution, Finished::new(Outcome::Success, at.stamp), event)?;
         Ok((event, Reported::ENDED))
     }
 }

@@ -22,16 +22,16 @@ impl LeaseEnd for Delay {
     }
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
-        let Ending { execution, active, command, now, stamp } = ending;
-        let until = times::time(view, "until", self.when, now)?.max(now);
-        let next = lease::pause(execution, &active, command, Pause::Delayed { until }, now);
+        let Ending { execution, active, command, at } = ending;
+        let until = times::time(view, "until", self.when, at.now)?.max(at.now);
+        let next = lease::pause(execution, &active, command, Pause::Delayed { until }, at.now);
         execution.reclaims_in_a_row = 0;
-        ready::at(execution, until, WhyDelayed::Worker, next, now);
+        ready::at(execution, until, WhyDelayed::Worker, next, at.now);
         let mut event = What::Delayed { attempt: active.attempt.number, until };
         if active.stop.is_some() {
             // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.
-            lease::end_any(execution, AttemptEnd::Cancelled, stamp);
-            event = finish::if_asked(view, execution, &active, stamp)?.unwrap_or(event);
+            lease::end_any(execution, AttemptEnd::Cancelled, at);
+            event = finish::if_asked(view, execution, &active, at.stamp)?.unwrap_or(event);
         }
         Ok((event, Reported::again(until)))
     }

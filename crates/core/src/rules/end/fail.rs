@@ -3,6 +3,7 @@
 use super::{Ending, LeaseEnd};
 use crate::record::{Active, AttemptEnd, Execution, ExpiredBy, Finished, Next, Outcome, WhyDelayed};
 use crate::rules::fence::Earlier;
+use crate::rules::times::Moment;
 use crate::rules::{finish, lease, ready};
 use crate::{CommandId, Failure, Millis, Reported, Stop, View, What};
 
@@ -22,9 +23,9 @@ impl LeaseEnd for Fail {
     }
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
-        let Ending { execution, active, command, stamp, .. } = ending;
+        let Ending { execution, active, command, at } = ending;
         let failed = Failed { failure: self.failure.checked()?, outcome: Outcome::Failed, by: Some(command) };
-        let (retry_at, event) = failed.end(view, execution, &active, stamp)?;
+        let (retry_at, event) = failed.end(view, execution, &active, at)?;
         Ok((event, after(retry_at)))
     }
 }
@@ -49,7 +50,7 @@ impl Failed {
         view: &mut View,
         execution: &mut Execution,
         active: &Active,
-        now: Millis,
+        at: Moment,
     ) -> Result<(Option<Millis>, What), Stop> {
         let Self { failure, outcome, by } = self;
         let (attempt, category) = (active.attempt.number, failure.category.clone());
@@ -57,14 +58,14 @@ impl Failed {
         let again = active.stop.is_none() && execution.retries < retry.max_retries && retry.covers(&category);
         // Drawn from what the lease is: a repeat draws the same, and a due time needs no chance of its own.
         let seed = active.lease.id.0 as u64 ^ active.lease.epoch;
-        let retry_at = again.then(|| now + retry.pause(execution.retries, seed));
+        let retry_at = again.then(|| at.now + retry.pause(execution.retries, seed));
         execution.reclaims_in_a_row = 0;
         let end = AttemptEnd::Failed { failure: failure.in_short(), retry_at };
-        lease::end(execution, active, end, by, now);
+        lease::end(execution, active, end, by, at);
         if let Some(last) = &mut execution.last {
             last.details.clone_from(&failure.details);
         }
-        if let Some(cancelled) = finish::if_asked(view, execution, active, now)? {
+        if let Some(cancelled) = finish::if_asked(view, execution, active, at.stamp)? {
             return Ok((retry_at, cancelled));
         }
         let expired_by = (outcome == Outcome::Expired && retry_at.is_none()).then_some(ExpiredBy::AttemptTimeout);
@@ -73,11 +74,12 @@ impl Failed {
             None => What::TimedOut { attempt, retry_at, expired_by },
         };
         let Some(until) = retry_at else {
-            let finished = Finished { failure: Some(failure.in_short()), expired_by, ..Finished::new(outcome, now) };
+            let finished =
+                Finished { failure: Some(failure.in_short()), expired_by, ..Finished::new(outcome, at.stamp) };
             return Ok((None, finish::finish(view, execution, finished, event)?));
         };
         execution.retries += 1;
-        ready::at(execution, until, WhyDelayed::Retry, Next::Retry, now);
+        ready::at(execution, until, WhyDelayed::Retry, Next::Retry, at.now);
         Ok((retry_at, event))
     }
 }

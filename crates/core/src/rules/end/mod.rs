@@ -2,17 +2,15 @@
 
 use crate::record::{Active, Execution};
 use crate::rules::fence::Earlier;
-use crate::{CommandId, Millis, Reported, Stop, View, What};
+use crate::rules::times::Moment;
+use crate::{CommandId, Reported, Stop, View, What};
 
 /// A running attempt whose lease ends, and the call that ends it.
 pub(crate) struct Ending<'a> {
     pub(crate) execution: &'a mut Execution,
     pub(crate) active: Active,
     pub(crate) command: CommandId,
-    /// The time by the clock, from which delays count.
-    pub(crate) now: Millis,
-    /// The time to write down.
-    pub(crate) stamp: Millis,
+    pub(crate) at: Moment,
 }
 
 /// One way in which a worker ends its lease.

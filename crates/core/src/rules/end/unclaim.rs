@@ -17,18 +17,18 @@ impl LeaseEnd for Unclaim {
     }
 
     fn end(&self, view: &mut View, ending: Ending<'_>) -> Result<(What, Reported), Stop> {
-        let Ending { execution, active, command, now, stamp } = ending;
+        let Ending { execution, active, command, at } = ending;
         // An attempt that had a pause before goes on after this one too; a fresh one starts over.
-        let next = if active.attempt.resumed_at.is_some() && active.stop.is_none() {
-            lease::pause(execution, &active, command, Pause::Returned, now)
+        let next = if active.attempt.resumed && active.stop.is_none() {
+            lease::pause(execution, &active, command, Pause::Returned, at.now)
         } else {
-            lease::end(execution, &active, AttemptEnd::Returned, Some(command), stamp);
+            lease::end(execution, &active, AttemptEnd::Returned, Some(command), at);
             Next::fresh(active.attempt.kind)
         };
-        if let Some(cancelled) = finish::if_asked(view, execution, &active, stamp)? {
+        if let Some(cancelled) = finish::if_asked(view, execution, &active, at.stamp)? {
             return Ok((cancelled, Reported::READY));
         }
-        ready::now(execution, next, stamp);
+        ready::now(execution, next, at.now);
         Ok((What::Returned { attempt: active.attempt.number }, Reported::READY))
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
             WhyDelayed::Operator => Class::DelayedOperator,
         },
         State::Active(active) => {
-            let resumed = active.attempt.resumed_at.is_some();
+            let resumed = active.attempt.resumed;
             match &active.stop {
                 _ if over(execution.deadline) => Class::ActiveTooLate,
                 _ if active.lease.expires_at <= now => Class::ActiveLapsed,

@@ -1,6 +1,7 @@
 //! Giving ready work to a worker.
 
 use crate::record::{Active, Attempt, AttemptKind, LaneState, Lease, PublicState, State};
+use crate::rules::times::Moment;
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, TTL, claim, class, id, lane, namespace, submit, with};
 use crate::{
@@ -37,8 +38,8 @@ fn a_claim_starts_an_attempt_under_a_lease() {
     };
     assert_eq!(*claimed, expected);
     let worker: crate::WorkerName = "worker-1".parse().unwrap();
-    let lease = Lease { id: LeaseId(10), epoch: 1, worker: worker.clone(), expires_at };
-    let attempt = Attempt::start(1, AttemptKind::Initial, world.now);
+    let lease = Lease { id: LeaseId(10), epoch: 1, worker: worker.clone(), expires_at, ttl: TTL };
+    let attempt = Attempt::start(1, AttemptKind::Initial, Moment { now: world.now, stamp: world.now });
     assert_eq!(execution.state, State::Active(Active { lease, attempt, stop: None }));
     assert_eq!((execution.attempts, execution.epoch, execution.started_at), (1, 1, Some(world.now)));
     assert_eq!(done.events[0].what, What::Claimed { attempt: 1, epoch: 1, worker, resumed: false });

@@ -77,3 +77,85 @@ fn an_end_under_a_fast_clock_is_kept_long_enough() {
     world.accept(&make::complete(60, fence));
     assert!(world.execution(id(1)).due() >= Some(world.now + limits::RETENTION_DEFAULT));
 }
+
+/// Execution 1 runs since a time that lies a year ahead: the clock was wrong and has been corrected.
+fn begun_under_a_false_time(work: Submit) -> (World, crate::Fence) {
+    let mut world = World::new(1);
+    let start = world.now;
+    world.pass(Span::days(365));
+    let fence = world.running(work, 10);
+    world.now = start;
+    (world, fence)
+}
+
+#[test]
+fn a_lost_worker_is_noticed_after_its_lease_although_the_time_was_set_back() {
+    let (mut world, _) = begun_under_a_false_time(submit(1));
+    let next = world.now + TTL;
+    let done = world.home(&due(id(1)));
+    assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(next) })));
+    assert!(done.events.is_empty(), "nothing happened to it that anybody is told");
+    assert!(done.window.not_after <= Some(world.now + limits::CLOCK_SLACK), "only if the time is really this one");
+    assert_eq!(world.active(id(1)).lease.expires_at, next);
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(next) }), "once is enough");
+    world.when_due(id(1));
+    assert_eq!(world.execution(id(1)).reclaims, 1);
+    world.claim(id(1), 11);
+}
+
+#[test]
+fn clocks_that_differ_a_little_shorten_nothing() {
+    let mut world = World::new(1);
+    let fence = world.running(submit(1), 10);
+    let until = world.active(id(1)).lease.expires_at;
+    world.now = world.now - limits::CLOCK_SLACK;
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(until) }));
+    world.accept(&make::renew(fence, TTL));
+    assert_eq!(world.active(id(1)).lease.expires_at, until, "a renewal never takes time away");
+}
+
+#[test]
+fn a_renewal_counts_from_the_corrected_time() {
+    let (mut world, fence) = begun_under_a_false_time(submit(1));
+    world.accept(&make::renew(fence, TTL));
+    assert_eq!(world.active(id(1)).lease.expires_at, world.now + TTL);
+    world.accept(&make::complete(60, fence));
+}
+
+#[test]
+fn timeouts_grace_periods_retries_and_reclaims_are_not_frozen_by_a_false_time() {
+    let policy = Policy { attempt_timeout: Some(Span::minutes(5)), ..make::retry(3, Span::seconds(5)) };
+    let (mut world, _) = begun_under_a_false_time(with!(submit(1), policy: policy.clone()));
+    world.accept(&due(id(1)));
+    let active = world.active(id(1)).clone();
+    assert_eq!(world.execution(id(1)).times_out_at(&active), Some(world.now + Span::minutes(5)));
+
+    let (mut world, fence) = begun_under_a_false_time(with!(submit(1), policy));
+    let reply = world.accept(&make::fail(60, fence));
+    let Reply::Report(Reported { again_at: Some(again_at), .. }) = reply else { panic!("{reply:?}") };
+    assert!(again_at <= world.now + Span::seconds(5), "the pause counts from now: {again_at}");
+    world.when_due(id(1));
+    world.claim(id(1), 11);
+
+    let mut world = World::new(1);
+    let start = world.now;
+    world.pass(Span::days(365));
+    world.running(submit(1), 10);
+    world.operate(60, id(1), make::ask(Span::minutes(1)));
+    world.now = start;
+    world.accept(&due(id(1)));
+    assert_eq!(world.active(id(1)).stop.as_ref().map(|stop| stop.until), Some(world.now + Span::minutes(1)));
+}
+
+#[test]
+fn delays_and_deadlines_of_a_false_time_keep_their_date() {
+    let mut world = World::new(1);
+    let start = world.now;
+    world.pass(Span::days(365));
+    let (delayed, ends) = (world.now + Span::hours(1), world.now + Span::hours(2));
+    let (when, deadline) = (When::After(Span::hours(1)), Some(When::After(Span::hours(2))));
+    world.submit(with!(submit(1), when, deadline));
+    world.now = start;
+    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(delayed) }));
+    assert_eq!(world.execution(id(1)).deadline, Some(ends));
+}

@@ -45,7 +45,7 @@ fn the_same_attempt_goes_on_under_another_lease() {
     let what = What::Claimed { attempt: 1, epoch: 2, worker, resumed: true };
     assert_eq!(world.events.last().unwrap().what, what);
     let resumed = &world.active(id(1)).attempt;
-    assert_eq!((resumed.started_at, resumed.resumed_at), (started_at, Some(world.now)));
+    assert_eq!((resumed.started_at, resumed.since), (started_at, Some(world.now)));
     assert_eq!((world.execution(id(1)).attempts, world.execution(id(1)).started_at), (1, Some(started_at)));
     world.pass(Span::seconds(4));
     world.accept(&make::complete(61, claimed.fence));

@@ -213,7 +213,7 @@ fn a_clock_that_went_back_does_not_take_the_record_with_it() {
     world.accept(&make::renew(fence, TTL));
     let changed_at = world.execution(id(1)).changed_at;
     world.now = Millis(5);
-    assert_eq!(world.accept(&make::renew(fence, TTL)), renewed(changed_at + TTL));
+    assert_eq!(world.accept(&make::renew(fence, TTL)), renewed(world.now + TTL), "the lease counts from now");
     world.accept(&make::complete(60, fence));
     let execution = world.execution(id(1));
     assert_eq!((execution.changed_at, world.events.last().unwrap().at), (changed_at, changed_at));

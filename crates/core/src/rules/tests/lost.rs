@@ -95,7 +95,12 @@ fn after_a_hundred_reclaims_the_next_loss_is_the_end() {
 fn a_clock_that_went_back_expires_nothing() {
     let mut world = World::new(1);
     world.running(submit(1), 10);
-    let end = world.now + TTL;
     world.now = Millis(0);
-    assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(end) }));
+    let next = Some(world.now + TTL);
+    assert_eq!(
+        world.accept(&due(id(1))),
+        Reply::Due(Looked { acted: true, next }),
+        "its holder has all its time again"
+    );
+    assert_eq!(world.execution(id(1)).reclaims, 0);
 }

@@ -16,7 +16,7 @@ fn work() -> Submit {
 
 fn request(until: Millis) -> StopRequest {
     let cancellation = Cancellation { by: Canceller::Operator, reason: "unwanted".into() };
-    StopRequest { cancellation, until }
+    StopRequest { cancellation, until, grace: GRACE }
 }
 
 #[test]

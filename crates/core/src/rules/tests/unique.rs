@@ -101,7 +101,7 @@ fn a_freed_key_is_absent_only_after_the_repeat_window() {
     world.operate(50, id(1), make::end());
     let (freed_at, removed_at) = (world.now, world.now + limits::REPEAT_WINDOW);
     let freed = Record::Unique(UniqueRecord::freed(id(1), freed_at));
-    assert_eq!(index::due_rank(&freed), Some(index::HOUSEKEEPING + removed_at.0), "nothing waits for it");
+    assert_eq!(index::due_rank(&freed), Some(index::DueKind::Housekeeping.rank(removed_at)), "nothing waits for it");
     let due = Command::Due(Due { key: key() });
     world.now = removed_at - Span(1);
     assert_eq!(world.accept(&due), Reply::Due(Looked { acted: false, next: Some(removed_at) }));

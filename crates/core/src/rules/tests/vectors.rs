@@ -4,11 +4,14 @@ use crate::record::{
     Active, Attempt, AttemptKind, Cancellation, Canceller, Finished, Lease, Next, Outcome, Paused, PublicState,
     Purging, Readiness, State, StopRequest, Waiting, WhyDelayed,
 };
+use crate::rules::times::Moment;
 use crate::rules::world::vector::{Vector, derived, legal, matching, vector, violations};
-use crate::{Category, Failure, LeaseId, Millis};
+use crate::{Category, Failure, LeaseId, Millis, Span};
 use std::collections::BTreeSet;
 
 const NOW: Millis = Millis(1_000);
+
+const BEGUN: Moment = Moment { now: Millis(1), stamp: Millis(1) };
 
 const KINDS: [AttemptKind; 4] = [AttemptKind::Initial, AttemptKind::Retry, AttemptKind::Reclaim, AttemptKind::Replay];
 
@@ -25,7 +28,7 @@ fn readiness() -> Vec<Readiness> {
 
 fn nexts() -> Vec<Next> {
     let paused = |kind| {
-        let attempt = Attempt::start(0, kind, Millis(1));
+        let attempt = Attempt::start(0, kind, BEGUN);
         Next::Resume(Box::new(Paused { attempt, lease: LeaseId(1), worker: "w".parse().unwrap() }))
     };
     KINDS.into_iter().map(Next::fresh).chain(KINDS.into_iter().map(paused)).collect()
@@ -36,9 +39,9 @@ fn cancellation() -> Cancellation {
 }
 
 fn active(kind: AttemptKind, expires_at: Millis, asked: bool) -> State {
-    let lease = Lease { id: LeaseId(1), epoch: 1, worker: "w".parse().unwrap(), expires_at };
-    let stop = asked.then(|| StopRequest { cancellation: cancellation(), until: NOW });
-    State::Active(Active { lease, attempt: Attempt::start(0, kind, Millis(1)), stop })
+    let lease = Lease { id: LeaseId(1), epoch: 1, worker: "w".parse().unwrap(), expires_at, ttl: Span::seconds(30) };
+    let stop = asked.then(|| StopRequest { cancellation: cancellation(), until: NOW, grace: Span::seconds(5) });
+    State::Active(Active { lease, attempt: Attempt::start(0, kind, BEGUN), stop })
 }
 
 /// Every state that can be written down, up to the values of times, names and counters.

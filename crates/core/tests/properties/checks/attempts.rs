@@ -23,7 +23,6 @@ pub(super) fn ended_attempts(change: &Change<'_>) {
         for attempt in change.ended(execution) {
             assert_eq!(Some(attempt), story.ended.get(&attempt.number), "an ended attempt never changes");
             assert!(attempt.started_at <= attempt.ended_at);
-            assert!(attempt.started_at + attempt.ran <= attempt.ended_at, "it ran longer than it lasted");
             assert!(story.leases.iter().any(|(_, lease)| *lease == attempt.lease), "its lease was never given out");
         }
     }
@@ -79,7 +78,7 @@ pub(super) fn counters(change: &Change<'_>) {
 
 /// The same decision after a failure and after a timeout: as the policy says, unless it was asked to stop.
 pub(super) fn retries(change: &Change<'_>) {
-    let Some((Some(before), after)) = change.changed().next() else { return };
+    let Some((Some(before), _)) = change.changed().next() else { return };
     let State::Active(active) = &before.state else { return };
     let timed_out = change.done.events.iter().find_map(|event| match event.what {
         What::TimedOut { retry_at, .. } => Some(retry_at),
@@ -95,7 +94,7 @@ pub(super) fn retries(change: &Change<'_>) {
     let retry = before.policy.retry.clone().unwrap_or_default();
     let left = before.retries < retry.max_retries && retry.covers(&category) && active.stop.is_none();
     assert_eq!(found.is_some(), left, "{:?}", change.command);
-    let (Some(at), now) = (found, after.changed_at) else { return };
+    let (Some(at), now) = (found, change.after.now) else { return };
     let longest = now + RetryPolicy { jitter: false, ..retry.clone() }.pause(before.retries, 0);
     assert!(if retry.jitter { (now..=longest).contains(&at) } else { at == longest }, "{now} {at} {longest}");
 }
@@ -104,11 +103,11 @@ pub(super) fn retries(change: &Change<'_>) {
 pub(super) fn run_time(change: &Change<'_>) {
     for (before, after) in change.changed() {
         let Some(before) = before else { continue };
-        let now = after.changed_at;
+        let now = change.after.now;
         if let (State::Active(active), State::Waiting(waiting)) = (&before.state, &after.state)
             && let Some(paused) = waiting.next.paused()
         {
-            let since = active.attempt.resumed_at.unwrap_or(active.attempt.started_at);
+            let since = active.attempt.since.unwrap_or(active.attempt.started_at);
             assert_eq!(paused.attempt.ran, Span(active.attempt.ran.0 + (change.after.now - since).0));
             assert!(matches!(paused.attempt.pauses.back(), Some((_, Pause::Delayed { .. } | Pause::Returned))));
         }
@@ -116,7 +115,18 @@ pub(super) fn run_time(change: &Change<'_>) {
             && let Some(paused) = waiting.next.paused()
         {
             assert_eq!(active.attempt.number, paused.attempt.number, "the same attempt goes on");
-            assert_eq!((active.attempt.ran, active.attempt.resumed_at), (paused.attempt.ran, Some(now)));
+            let attempt = &active.attempt;
+            assert!(attempt.resumed && (attempt.ran, attempt.since) == (paused.attempt.ran, Some(now)), "{attempt:?}");
+        }
+        if let (State::Active(active), Some(last)) = (&before.state, &after.last)
+            && last.number == active.attempt.number
+        {
+            let since = active.attempt.since.unwrap_or(active.attempt.started_at);
+            assert_eq!(
+                last.ran,
+                Span(active.attempt.ran.0 + (now - since).0),
+                "by the clock, whatever is written down"
+            );
         }
         let timed_out = change.done.events.iter().any(|event| matches!(event.what, What::TimedOut { .. }));
         if let (true, Some(timeout), Some(last)) = (timed_out, after.policy.attempt_timeout, &after.last) {

@@ -1,8 +1,8 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{EndedAttempt, Execution, Finished, Purging, State, StoredPayload};
-use onward_core::{Event, Json, Millis, What};
+use onward_core::record::{Active, EndedAttempt, Execution, Finished, Purging, State, StoredPayload};
+use onward_core::{Event, Json, Millis, Span, What, limits};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
 pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]) -> Result<(), String> {
@@ -58,15 +58,17 @@ pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Resu
     expected.changed_at = after.changed_at;
     match (&mut expected.state, &after.state) {
         (State::Active(old), State::Active(new)) => {
-            if new.lease.expires_at < old.lease.expires_at {
-                return Err("a renewal made its lease shorter".to_owned());
-            }
+            set_back(old, new, now)?;
             if let Stage::Active(holding) = Stage::of(before)
                 && let Some(until) = holding.acts_until().filter(|until| now >= *until)
             {
                 return Err(format!("its holder renewed it or spoke at {now}, after its time had ended at {until}"));
             }
-            old.lease.expires_at = new.lease.expires_at;
+            (old.lease.expires_at, old.lease.ttl) = (new.lease.expires_at, new.lease.ttl);
+            old.attempt.since = new.attempt.since;
+            if let (Some(old), Some(new)) = (&mut old.stop, &new.stop) {
+                old.until = new.until;
+            }
             expected.progress.clone_from(&after.progress);
         }
         (
@@ -79,6 +81,24 @@ pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Resu
         _ => {}
     }
     if expected == *after { Ok(()) } else { Err("it changed without an event".to_owned()) }
+}
+
+/// What time decides about a running attempt comes nearer only if it lay further ahead than it can, because it was
+/// computed by a clock that ran ahead; and what is left is never less than what was given.
+fn set_back(old: &Active, new: &Active, now: Millis) -> Result<(), String> {
+    let shorter = |what: &str, (from, to): (Millis, Millis), given: Span| {
+        let right = to >= from || (from > now + given && to + limits::CLOCK_SLACK >= now + given);
+        right.then_some(()).ok_or_else(|| format!("its {what} was moved from {from} to {to} at {now}"))
+    };
+    shorter("lease", (old.lease.expires_at, new.lease.expires_at), old.lease.ttl)?;
+    if let (Some(old), Some(new)) = (&old.stop, &new.stop) {
+        shorter("time to stop", (old.until, new.until), old.grace)?;
+    }
+    let (from, to) = (old.attempt.running_since(), new.attempt.running_since());
+    if to != from && (to > from || from <= now) {
+        return Err(format!("its run was begun again from {from} to {to} at {now}"));
+    }
+    Ok(())
 }
 
 /// Whether a commit kept a record's own time, because the clock of its writer shows less.

@@ -48,16 +48,20 @@ impl Holding {
     /// What a record says.
     pub(super) fn of(active: &Active, terms: Terms) -> Self {
         let Active { lease, attempt, stop } = active;
-        let since = attempt.resumed_at.unwrap_or(attempt.started_at);
-        let resumed = attempt.resumed_at.is_some();
+        let (resumed, since) = (attempt.resumed, attempt.since.unwrap_or(attempt.started_at));
         let said = Self::begin(lease.epoch, lease.worker.clone(), Run::of(attempt), resumed, since, terms);
         let stop = stop.as_ref().map(|stop| stop.until);
         Self { lease: Some((lease.id, lease.expires_at)), stop, ..said }
     }
 
-    /// Whether two are the same as far as events can tell.
-    pub(super) fn agrees(&self, other: &Self) -> bool {
-        *self == Self { lease: self.lease, ..other.clone() }
+    /// Whether two are the same as far as events can tell. Once a clock ran ahead (`clamped`), an event tells a later
+    /// time than the one from which the attempt's own time counts.
+    pub(super) fn agrees(&self, found: &Self, clamped: bool) -> bool {
+        let mut same = Self { lease: self.lease, ..found.clone() };
+        if clamped && found.since <= self.since {
+            (same.since, same.times_out_at) = (self.since, self.times_out_at);
+        }
+        *self == same
     }
 
     /// When time ends it, as far as that is known.

@@ -216,7 +216,7 @@ impl Executions {
         if old.is_some_and(|old| old.expires_at == lease.expires_at) {
             return Ok(());
         }
-        let begun = active.attempt.resumed_at.unwrap_or(active.attempt.started_at);
+        let begun = active.attempt.since.unwrap_or(active.attempt.started_at);
         let from = if old.is_none() { begun } else { after.changed_at };
         if now >= lease.expires_at {
             return Err(format!("a lease was written at {now} that had ended at {}", lease.expires_at));

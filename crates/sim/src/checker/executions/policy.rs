@@ -39,14 +39,15 @@ impl Tries {
         let Some(retry_at) = *retry_at else { return Ok(()) };
         self.retries += 1;
         let pauses = pauses(&retry, tried);
-        if retry_at < event.at || !pauses.contains(&(retry_at - event.at)) {
+        let early = kept(policy, event) && retry_at <= event.at + *pauses.end();
+        if !early && (retry_at < event.at || !pauses.contains(&(retry_at - event.at))) {
             return Err(format!("retry {tried} comes at {retry_at} after a failure at {}, not {pauses:?}", event.at));
         }
         Ok(())
     }
 
     /// Another attempt follows a lost lease until there were too many, and from the third in a row on after a pause.
-    fn lost(&mut self, most: u32, at: Millis, again_at: Option<Millis>) -> Result<(), String> {
+    fn lost(&mut self, most: u32, (at, kept): (Millis, bool), again_at: Option<Millis>) -> Result<(), String> {
         if (self.reclaims >= most) != again_at.is_none() {
             return Err(format!("after {} lost leases another one led to {again_at:?}", self.reclaims));
         }
@@ -57,12 +58,17 @@ impl Tries {
             0..=2 => Span(0),
             many => Span::seconds(1 << (many - 3).min(20)).min(Span::minutes(5)),
         };
-        if again_at != at + pause {
+        if again_at != at + pause && !(kept && again_at < at + pause) {
             let many = self.reclaims_in_a_row;
             return Err(format!("after {many} lost leases in a row, the last at {at}, it waits until {again_at}"));
         }
         Ok(())
     }
+}
+
+/// Whether an event only repeats the record's own time, because the clock from which pauses count shows less.
+fn kept(before: &Execution, event: &Event) -> bool {
+    event.at <= before.changed_at
 }
 
 /// The pauses that a policy allows before a retry; the first one is 0.
@@ -80,7 +86,7 @@ pub(super) fn obeyed(before: &Execution, after: &Execution, events: &[&Event]) -
         match &event.what {
             What::AttemptFailed { .. } | What::TimedOut { .. } => tries.failed(before, event)?,
             What::LeaseExpired { again_at, .. } | What::LeaseRevoked { again_at, .. } => {
-                tries.lost(before.policy.max_reclaims(), event.at, *again_at)?;
+                tries.lost(before.policy.max_reclaims(), (event.at, kept(before, event)), *again_at)?;
             }
             What::Completed { .. } | What::Delayed { .. } => tries.reclaims_in_a_row = 0,
             // Nobody is told how the attempt ended that was asked to stop.
@@ -122,7 +128,7 @@ mod tests {
     fn only_too_many_lost_leases_are_the_end_and_many_in_a_row_wait() {
         let lost = |reclaims, reclaims_in_a_row, again_at: Option<u64>| {
             let mut tries = Tries { retries: 0, reclaims, reclaims_in_a_row };
-            tries.lost(100, Millis(5_000), again_at.map(Millis)).is_ok()
+            tries.lost(100, (Millis(5_000), false), again_at.map(Millis)).is_ok()
         };
         for (reclaims, in_a_row, again_at, right) in [
             (0, 0, Some(5_000), true),

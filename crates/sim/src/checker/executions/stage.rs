@@ -63,7 +63,7 @@ impl Stage {
         match (self, found) {
             (Self::Active(told), Self::Active(found)) => {
                 let rest = Holding { run: told.run.clone(), ..found.clone() };
-                runs(&Some(told.run.clone()), &Some(found.run.clone())) && told.agrees(&rest)
+                runs(&Some(told.run.clone()), &Some(found.run.clone())) && told.agrees(&rest, clamped)
             }
             (Self::Ready(told), Self::Ready(found)) => runs(told, found),
             (Self::Delayed { until, paused }, Self::Delayed { until: at, paused: found }) => {

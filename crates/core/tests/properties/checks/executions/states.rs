@@ -2,7 +2,7 @@
 
 use crate::checks::Change;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
-use onward_core::record::{Execution, Finished, Outcome, Readiness, Record, State, Waiting};
+use onward_core::record::{Active, Execution, Finished, Outcome, Readiness, Record, State, Waiting};
 use onward_core::{Arrival, Command, Millis, Span, index};
 
 pub(in crate::checks) fn vectors(change: &Change<'_>) {
@@ -38,7 +38,10 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
             (State::Waiting(_), State::Finished(_)) => due || act == "cancel",
             (State::Active(one), State::Active(other)) => {
                 let asked = act == "cancel" && other.stop.is_some() && one.lease == other.lease;
-                asked || matches!(by, Command::Renew(_)) || (one == other && (label || fenced))
+                asked
+                    || matches!(by, Command::Renew(_))
+                    || (due && set_back(one, other))
+                    || (one == other && (label || fenced))
             }
             (State::Active(_), State::Waiting(_)) => due || fenced || act == "revoke",
             (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
@@ -52,6 +55,18 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
         };
         assert!(allowed, "{by:?} made {:?} of {:?}", after.state, before.state);
     }
+}
+
+/// Whether what time decides came nearer, and nothing else changed.
+fn set_back(before: &Active, after: &Active) -> bool {
+    let until = |active: &Active| active.stop.as_ref().map(|stop| stop.until);
+    let mut same = before.clone();
+    (same.lease.expires_at, same.attempt.since) = (after.lease.expires_at, after.attempt.since);
+    if let (Some(stop), Some(until)) = (&mut same.stop, until(after)) {
+        stop.until = until;
+    }
+    let nearer = after.lease.expires_at <= before.lease.expires_at && until(after) <= until(before);
+    nearer && same == *after && before != after
 }
 
 pub(in crate::checks) fn times(change: &Change<'_>) {
@@ -101,7 +116,7 @@ fn due(execution: &Execution) -> Option<Millis> {
         }
         State::Active(active) => {
             let attempt = &active.attempt;
-            let since = attempt.resumed_at.unwrap_or(attempt.started_at);
+            let since = attempt.since.unwrap_or(attempt.started_at);
             let timeout = execution.policy.attempt_timeout.map(|timeout| since + Span(timeout.0 - attempt.ran.0));
             let stop = active.stop.as_ref().map(|stop| stop.until);
             [Some(active.lease.expires_at), timeout, stop, execution.deadline].into_iter().flatten().min()
