@@ -56,11 +56,8 @@ def keep(server, lease, over):
 
 def attempt(work):
     """Runs one execution; answers how it ended, as a route and what to say there."""
-    handler = HANDLERS.get(work["kind"])
-    if handler is None:
-        return "/v1/work/fail", {"category": "permanent", "message": "no handler for " + work["kind"]}
     try:
-        result = handler(work.get("input"))
+        result = HANDLERS[work["kind"]](work.get("input"))
         json.dumps(result)
         return "/v1/work/complete", {"result": result}
     except Exception as error:
@@ -94,7 +91,13 @@ def run(server, work):
 
 def main(url):
     server = Server(url)
-    claim = {"worker": f"python-{os.getpid()}", "lanes": ["python"], "lease": f"{LEASE_SECONDS}s", "wait": "30s"}
+    claim = {
+        "worker": f"python-{os.getpid()}",
+        "lanes": ["python"],
+        "kinds": list(HANDLERS),
+        "lease": f"{LEASE_SECONDS}s",
+        "wait": "30s",
+    }
     print("ready", flush=True)
     while True:
         try:

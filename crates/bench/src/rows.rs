@@ -35,7 +35,7 @@ impl Rows {
             match record {
                 Some(record) => {
                     batch.put.push(row(key, record, batch.id));
-                    if self.keep_executions || matches!(key, Key::Class(..)) {
+                    if self.keep_executions || matches!(key, Key::Queues(..)) {
                         self.known.insert(key.clone(), (batch.id, record.clone()));
                     }
                 }

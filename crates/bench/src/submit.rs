@@ -154,7 +154,7 @@ impl RawSide {
         let rows = (0..partitions).map(|id| Rows::new(PartitionId(id), partitions, false)).collect();
         let chance = Chance::from_os();
         let mut side = Self { fresh, way, rows, chance, calls: 0 };
-        // Every partition's first submit also registers its class. As long as one has not, two calls at once could
+        // Every partition's first submit also registers its queue. As long as one has not, two calls at once could
         // both expect to be the first, and the second would conflict.
         let (mut calls, mut registered) = (0, BTreeSet::new());
         while calls < way.callers || registered.len() < usize::from(partitions) {
@@ -213,13 +213,13 @@ mod tests {
     use onward_store::{IndexName, Partitions};
 
     #[tokio::test]
-    async fn raw_starts_with_a_class_in_every_partition() {
+    async fn raw_starts_with_a_queue_in_every_partition() {
         for per_call in [1, 5] {
             let fresh = Site::new("memory:").unwrap().fresh().await.unwrap();
             let (store, partitions) = (fresh.store.clone(), fresh.store.meta().partitions);
             let _side = RawSide::start(fresh, Way { name: "", callers: 1, per_call }).await.unwrap();
-            let classes = store.count(&IndexName::new("classes"), &Partitions::All, 1_000).await.unwrap();
-            assert_eq!(classes.n, u64::from(partitions));
+            let queues = store.count(&IndexName::new("queues"), &Partitions::All, 1_000).await.unwrap();
+            assert_eq!(queues.n, u64::from(partitions));
         }
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn wants(lane: &Lane, lease: Span) -> Wants {
     Wants {
         namespace: Namespace::default(),
         lanes: vec![lane.clone()],
+        kinds: None,
         capabilities: Class::default(),
         worker: name("bench-worker-1"),
         build: None,

@@ -73,6 +73,7 @@ fn wants(args: &EngineArgs) -> Result<Wants, onward::Error> {
     Ok(Wants {
         namespace: onward::Namespace::default(),
         lanes: vec![work::HELD_LANE.parse()?],
+        kinds: None,
         capabilities: Class::default(),
         worker: args.name.parse()?,
         build: None,

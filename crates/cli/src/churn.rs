@@ -48,6 +48,7 @@ fn wants(lease: Duration) -> Result<Wants, Problem> {
     Ok(Wants {
         namespace: Namespace::default(),
         lanes: vec![Lane::default()],
+        kinds: None,
         capabilities: Class::default(),
         worker: format!("churn-{}", std::process::id()).parse().map_err(Error::from)?,
         build: None,

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -36,8 +37,8 @@ const GRACE_DEFAULT: Span = Span::seconds(30);
 /// - Leases are renewed at half their time, apart from the handlers. When one is lost nevertheless,
 ///   [`Context::cancelled`] fires and what the handler returns is not reported.
 /// - A handler that panics fails its attempt with the category `panic`.
-/// - Work of a kind that has no handler here is put back for ten seconds without using up a retry, until a worker takes
-///   it that has one: it may have been submitted for a newer version of the program.
+/// - It takes only work of the kinds that it has handlers for. Other work stays in the queue until a worker comes that has
+///   one: it may have been submitted for a newer version of the program.
 ///
 /// Handlers share the threads of the tokio runtime with the heartbeat: run blocking code with
 /// `tokio::task::spawn_blocking`.
@@ -225,6 +226,9 @@ impl Worker {
         if self.handlers.is_empty() {
             return invalid("handlers", "a worker needs at least one; add it with `on`".to_owned());
         }
+        if self.handlers.len() > max {
+            return invalid("handlers", format!("a worker has at most {max}, not {}", self.handlers.len()));
+        }
         let name = match self.name {
             Some(name) => name,
             None => format!("worker-{}-{:08x}", std::process::id(), self.client.chance().word() >> 32).parse()?,
@@ -232,6 +236,7 @@ impl Worker {
         let wants = Wants {
             namespace: self.client.namespace().clone(),
             lanes: if self.lanes.is_empty() { vec![Lane::default()] } else { self.lanes },
+            kinds: Some(Arc::new(self.handlers.keys().cloned().collect())),
             capabilities: self.capabilities,
             worker: name,
             build: self.build,

@@ -23,9 +23,9 @@ pub enum Finding {
         part: Key,
     },
     /// No worker would find its work: the queue it waits in is not registered.
-    ClassMissing {
+    QueueMissing {
         /// The registration.
-        class: Key,
+        queues: Key,
     },
     /// Its unique key stands for nothing, so that a second one could be submitted.
     UniqueMissing {
@@ -83,7 +83,7 @@ impl Finding {
             Self::Unreadable => "record_unreadable",
             Self::Orphaned { .. } => "part_orphaned",
             Self::PartMissing { .. } => "part_missing",
-            Self::ClassMissing { .. } => "class_missing",
+            Self::QueueMissing { .. } => "queue_missing",
             Self::UniqueMissing { .. } => "unique_key_missing",
             Self::UniqueTaken { .. } => "unique_key_taken",
             Self::UniqueStale { .. } => "unique_key_stale",
@@ -99,7 +99,7 @@ impl fmt::Display for Finding {
             Self::Unreadable => f.write_str("this version cannot read it; a newer one may have written it"),
             Self::Orphaned { owner } => write!(f, "it belongs to {owner}, which does not exist"),
             Self::PartMissing { part } => write!(f, "{part} belongs to it and is gone"),
-            Self::ClassMissing { class } => write!(f, "no worker would find it: {class} is missing"),
+            Self::QueueMissing { queues } => write!(f, "no worker would find it: {queues} does not list its queue"),
             Self::UniqueMissing { unique } => {
                 write!(f, "{unique} does not stand for it, so a second one could be submitted")
             }

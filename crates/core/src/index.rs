@@ -1,7 +1,7 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
 use crate::record::{PublicState, Record, Stored};
-use crate::{Class, ClassName, Lane, Millis, Namespace};
+use crate::{Class, Kind, Lane, Millis, Namespace};
 
 /// A place in an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,8 +19,8 @@ impl Entry {
     }
 }
 
-/// The registry of classes: one entry for each class, lane and partition in which work was ever submitted.
-pub const CLASSES: &str = "classes";
+/// The registry of queues: one entry for each lane and partition in which work was ready, by when it last grew.
+pub const QUEUES: &str = "queues";
 /// Messages that could not be delivered.
 pub const DEAD: &str = "dead";
 
@@ -30,10 +30,11 @@ pub const API_KEYS: &str = "apikeys";
 /// The processes that run on the store.
 pub const MEMBERS: &str = "members";
 
-/// Ready work of one lane and class, in the order in which it is claimed.
+/// Ready work of one lane, class and kind, in the order in which it is claimed.
 #[must_use]
-pub fn ready(namespace: &Namespace, lane: &Lane, class: &ClassName) -> String {
-    ["ready/", namespace.as_str(), "/", lane.as_str(), "/", class.as_str()].concat()
+pub fn ready(namespace: &Namespace, lane: &Lane, class: &Class, kind: &Kind) -> String {
+    let (class, kind) = (class.name(), kind.name());
+    ["ready/", namespace.as_str(), "/", lane.as_str(), "/", &class, "/", &kind].concat()
 }
 
 /// All executions of a namespace by creation, for as long as they exist.
@@ -128,14 +129,4 @@ pub fn due_rank(record: &Record) -> Option<u64> {
 pub fn due_as(record: &Record) -> Option<(DueKind, Millis)> {
     let stored = record.stored()?;
     stored.due().map(|due| (stored.due_kind(), due))
-}
-
-/// The capabilities of a class that is spelled out in its name; `None` when the name is a hash.
-#[must_use]
-pub fn class_by_name(name: &ClassName) -> Option<Class> {
-    match name.as_str() {
-        "-" => Some(Class::default()),
-        hashed if hashed.starts_with('#') => None,
-        spelled => Class::new(spelled.split('+').map(str::parse).collect::<Result<Vec<_>, _>>().ok()?).ok(),
-    }
 }

@@ -1,6 +1,6 @@
 //! How a key is read back from its text, by the patterns of the table of records.
 
-use crate::{Class, Key, Lane, Namespace, PartitionId};
+use crate::Key;
 use std::sync::Arc;
 
 /// The most fields that a key has.
@@ -18,12 +18,6 @@ impl KeyError {
 }
 
 impl Key {
-    /// The key of a class's registration.
-    #[must_use]
-    pub fn class(namespace: &Namespace, lane: &Lane, class: &Class, partition: PartitionId) -> Self {
-        Self::Class(namespace.clone(), lane.clone(), class.name(), partition)
-    }
-
     /// The key as it is printed, to share.
     #[must_use]
     pub fn name(&self) -> Arc<str> {
@@ -58,7 +52,9 @@ pub(crate) fn fields<'a>(pattern: &str, text: &'a str) -> Option<[&'a str; FIELD
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ApiKeyId, ExecutionId, IdempotencyKey, MemberId, Name, PayloadSlot, UniqueKey};
+    use crate::{
+        ApiKeyId, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, PayloadSlot, UniqueKey,
+    };
     use uuid::Uuid;
 
     #[test]
@@ -79,7 +75,7 @@ mod tests {
             Key::History(id, u32::MAX),
             Key::LaneMaster(namespace.clone(), lane.clone()),
             Key::LaneCopy(namespace.clone(), lane.clone(), PartitionId(65_535)),
-            Key::Class(namespace, lane, "c".repeat(64).parse().unwrap(), PartitionId(65_535)),
+            Key::Queues(namespace, lane, PartitionId(65_535)),
             Key::Outbox(from, to),
             Key::Message(from, to, u64::MAX),
             Key::Inbox(to, from),
@@ -97,10 +93,10 @@ mod tests {
             "lane/a",
             "out/1/x",
             "key/a",
-            "class/a/b/c",
-            "class/a/b//7",
-            "class/a/b/\t/7",
-            &format!("class/a/b/{}/7", "c".repeat(65)),
+            "queues/a/b",
+            "queues/a/b/",
+            "queues/a/\t/7",
+            &format!("queues/a/{}/7", "c".repeat(65)),
             "nonsense/1",
             "out/1/+2",
             "out/01/2",

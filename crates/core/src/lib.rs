@@ -52,8 +52,8 @@ pub use digest::digest;
 pub use event::{Event, LeaseEvent, Subject, What};
 pub use ids::{ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId};
 pub use name::{
-    Actor, Build, Capability, Class, ClassName, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey,
-    TagValue, UniqueKey, WorkerName,
+    Actor, Build, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,
+    UniqueKey, WorkerName,
 };
 pub use new_execution::NewExecution;
 pub use payload::{Blob, Json, Payload, PayloadError};
@@ -71,12 +71,12 @@ pub use rules::report::Reported;
 pub use rules::set_lane::LaneChange;
 pub use rules::submit::Submitted;
 pub use rules::{
-    Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Renew, Reply, Report, RevokeKey, SetLane,
-    Submit,
+    Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Prune, Renew, Reply, Report, RevokeKey,
+    SetLane, Submit,
 };
 pub use text::or_default;
 pub use time::{Millis, Span, When};
 pub use trace::{TraceContext, TraceError};
 pub use verb::{Addressed, TableVerb, Urgency, Verb, Weight};
 pub use view::{Source, Step, Stop, Touch, View, Window};
-pub use why::{Because, Explanation, Release, why};
+pub use why::{Because, Explanation, Release, Served, why};

@@ -6,9 +6,20 @@ use crate::{Rejection, Span};
 pub const NAMESPACE_BYTES_MAX: usize = 40;
 /// Longest lane name; same reason.
 pub const LANE_BYTES_MAX: usize = 64;
-/// Longest class name that is spelled out; a longer set of capabilities is named by its hash.
-pub const CLASS_NAME_BYTES_MAX: usize = 64;
-/// Longest kind. It is not part of any key, so this only keeps records small.
+/// Longest class name that is spelled out; a longer set of capabilities is named by its hash. The name of a queue, which
+/// is made of namespace, lane, class and kind, must fit 200 bytes.
+pub const CLASS_NAME_BYTES_MAX: usize = 32;
+/// Longest kind that is spelled out in the name of its queue; same reason.
+pub const KIND_NAME_BYTES_MAX: usize = 48;
+/// Most lanes of a namespace, so that one tenant cannot fill the registry of all.
+pub const LANES_MAX: usize = 10_000;
+/// Most queues of a lane, each of one kind and one set of required capabilities; they are one record in each partition.
+pub const QUEUES_MAX: usize = 1_000;
+/// How long a queue is remembered that nothing used.
+pub const QUEUE_KEPT: Span = Span::days(1);
+/// How long ago a queue was noted to be in use before that is noted again.
+pub const QUEUE_USE_NOTED: Span = Span::hours(12);
+/// Longest kind.
 pub const KIND_BYTES_MAX: usize = 128;
 /// Longest worker name; it is stored with every lease and event.
 pub const WORKER_BYTES_MAX: usize = 128;

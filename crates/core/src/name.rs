@@ -3,6 +3,7 @@
 use crate::digest::digest;
 use crate::limits;
 use serde::{Deserialize, Deserializer, Serialize, de};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -67,7 +68,6 @@ pub trait Name: Sized {
 type Alphabet = (&'static str, fn(char) -> bool);
 
 const PLAIN: Alphabet = ("letters, digits, '.', '_' and '-'", |c| c.is_ascii_alphanumeric() || "._-".contains(c));
-const SPELLED: Alphabet = ("what class names are made of", |c| PLAIN.1(c) || "+#".contains(c));
 const PRINTABLE: Alphabet = ("printable characters", |c| !c.is_control());
 
 fn check(what: &'static str, text: &str, max: usize, (allowed, fits): Alphabet) -> Result<(), NameError> {
@@ -182,11 +182,6 @@ name! {
     TagValue, "tag value", limits::TAG_BYTES_MAX, PRINTABLE
 }
 
-name! {
-    /// The name of a class in keys and indexes; see [`Class::name`].
-    ClassName, "class name", limits::CLASS_NAME_BYTES_MAX, SPELLED
-}
-
 impl Default for Namespace {
     fn default() -> Self {
         Self("default".into())
@@ -236,19 +231,41 @@ impl Class {
         self.0.difference(&worker.0).cloned().collect()
     }
 
-    /// The name in keys and index names: `-` for none, the capabilities joined by `+` while that is short, else a hash.
+    /// Whether a worker with these capabilities lacks nothing for this class.
     #[must_use]
-    pub fn name(&self) -> ClassName {
+    pub fn is_within(&self, worker: &Self) -> bool {
+        self.0.is_subset(&worker.0)
+    }
+
+    /// The name in index names: `-` for none, the capabilities joined by `+` while that is short, else a hash.
+    #[must_use]
+    pub fn name(&self) -> Cow<'static, str> {
         if self.0.is_empty() {
-            return ClassName("-".into());
+            return Cow::Borrowed("-");
         }
         let spelled = self.0.iter().map(Capability::as_str).collect::<Vec<_>>().join("+");
         // A capability may be called `-`, which must not look like the class that requires nothing.
         if spelled.len() <= limits::CLASS_NAME_BYTES_MAX && spelled != "-" {
-            return ClassName(spelled.into());
+            return Cow::Owned(spelled);
         }
-        ClassName(format!("#{:032x}", digest([spelled.as_bytes()])).into())
+        Cow::Owned(hashed(&spelled))
     }
+}
+
+impl Kind {
+    /// The name in index names: the kind itself while that is short, else a hash.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        // A kind may look like a hash, which must not be taken for that of another.
+        if self.0.len() <= limits::KIND_NAME_BYTES_MAX && !self.0.starts_with('#') {
+            return Cow::Borrowed(&self.0);
+        }
+        Cow::Owned(hashed(&self.0))
+    }
+}
+
+fn hashed(text: &str) -> String {
+    format!("#{:032x}", digest([text.as_bytes()]))
 }
 
 impl<'de> Deserialize<'de> for Class {
@@ -275,14 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn kinds_are_named_by_themselves_while_they_are_short() {
+        let named = |text: &str| Kind::parse(text).unwrap().name().into_owned();
+        assert_eq!(named("send email / now"), "send email / now");
+        assert_eq!(named(&"k".repeat(48)).len(), 48);
+        let long = named(&"k".repeat(49));
+        assert!(long.starts_with('#') && long.len() == 33);
+        assert_ne!(named(&long), long, "no kind can be called as the hash of another");
+    }
+
+    #[test]
     fn classes_are_named_by_their_sorted_capabilities() {
         let class = |names: &[&str]| Class::new(names.iter().map(|n| Capability::parse(n).unwrap())).unwrap();
-        assert_eq!(class(&[]).name().as_str(), "-");
-        assert_eq!(class(&["linux", "gpu"]).name().as_str(), "gpu+linux");
-        assert!(class(&["-"]).name().as_str().starts_with('#'), "it is not the class that requires nothing");
+        assert_eq!(class(&[]).name(), "-");
+        assert_eq!(class(&["linux", "gpu"]).name(), "gpu+linux");
+        assert!(class(&["-"]).name().starts_with('#'), "it is not the class that requires nothing");
         let many: Vec<String> = (0..20).map(|n| format!("capability-{n}")).collect();
         let long = class(&many.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(long.name().as_str().starts_with('#') && long.name().as_str().len() == 33);
+        assert!(long.name().starts_with('#') && long.name().len() == 33);
         assert_eq!(class(&["gpu", "linux"]).missing_from(&class(&["gpu"])), [Capability::parse("linux").unwrap()]);
         assert!(class(&[]).missing_from(&class(&[])).is_empty());
     }

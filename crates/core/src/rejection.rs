@@ -1,7 +1,7 @@
 //! Why a command was refused: a stable code, a message and a hint.
 
 use crate::record::PublicState;
-use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span};
+use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span, limits};
 use std::sync::Arc;
 
 /// A refusal. It is part of the API: the code never changes its meaning.
@@ -68,6 +68,15 @@ pub enum Rejection {
     /// The lane is draining, so it accepts no submits.
     #[error("lane {0} is draining and accepts no submits")]
     LaneDraining(Lane),
+    /// The namespace has as many lanes as it may have.
+    #[error("the namespace has {} lanes, which is the most", limits::LANES_MAX)]
+    TooManyLanes,
+    /// The lane has as many queues as it may have: one for each kind and set of required capabilities.
+    #[error("lane {lane} has {} combinations of kind and required capabilities, which is the most", limits::QUEUES_MAX)]
+    TooManyQueues {
+        /// The lane.
+        lane: Lane,
+    },
     /// The execution is not running, so no worker holds a lease on it.
     #[error("execution {execution} is {state}, not active", state = state.as_str())]
     NotActive {
@@ -187,6 +196,8 @@ impl Rejection {
             Self::CapabilityMismatch { .. } => "capability_mismatch",
             Self::LanePaused(_) => "lane_paused",
             Self::LaneDraining(_) => "lane_draining",
+            Self::TooManyLanes => "too_many_lanes",
+            Self::TooManyQueues { .. } => "too_many_queues",
             Self::NotActive { .. } => "execution_not_active",
             Self::Finished { .. } => "execution_finished",
             Self::NotFinished { .. } => "execution_not_finished",
@@ -218,6 +229,8 @@ impl Rejection {
             Self::CapabilityMismatch { .. } => "start a worker with these capabilities",
             Self::LanePaused(_) => "wait until the lane is open, or open it",
             Self::LaneDraining(_) => "submit to another lane, or open this one",
+            Self::TooManyLanes => "use fewer lanes; those that were not used for a day are forgotten",
+            Self::TooManyQueues { .. } => "use fewer kinds, or another lane; put what varies into the input",
             Self::Finished { .. } => "replay it to run it again",
             Self::NotFinished { .. } => "wait until it ends, or cancel it first",
             Self::NotWaiting { .. } => "reschedule only waiting or delayed executions",

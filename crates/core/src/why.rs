@@ -4,7 +4,7 @@ use crate::record::{
     AttemptKind, Cancellation, Execution, ExpiredBy, LaneSettings, LaneState, Outcome, PublicState, Readiness, State,
     StopRequest, WhyDelayed,
 };
-use crate::{Class, Failure, Lane, Millis, WorkerName};
+use crate::{Class, Failure, Kind, Lane, Millis, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -36,6 +36,10 @@ pub enum Because {
         requires: Class,
         /// Kind of the next attempt.
         next: AttemptKind,
+        /// Kind of the work.
+        kind: Kind,
+        /// Whether a worker asks for such work.
+        served: Served,
     },
     /// It is ready, but its lane is paused.
     LanePaused {
@@ -80,6 +84,19 @@ pub enum Because {
         /// Who cancelled it and the reason, if it was cancelled.
         cancelled: Option<Cancellation>,
     },
+}
+
+/// Whether a worker asks for work of a kind in a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Served {
+    /// A live worker does.
+    Yes,
+    /// No worker of the process that answers does; workers of other processes are not known.
+    NotHere,
+    /// No live worker does.
+    No,
 }
 
 /// Something that would change the state of an execution.
@@ -140,12 +157,12 @@ pub enum Release {
     },
 }
 
-/// Explains an execution from its record and its lane's settings in its partition.
+/// Explains an execution from its record, its lane's settings in its partition, and which workers ask for such work.
 #[must_use]
-pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanation {
+pub fn why(execution: &Execution, lane: &LaneSettings, served: Served, now: Millis) -> Explanation {
     let (because, mut until) = match &execution.state {
         State::Waiting(waiting) => match waiting.readiness {
-            Readiness::Ready { since } => ready(execution, lane, since, waiting.next.kind()),
+            Readiness::Ready { since } => ready(execution, lane, served, (since, waiting.next.kind())),
             Readiness::Delayed { until, .. } if until <= now => (Because::Due { at: until }, Vec::new()),
             Readiness::Delayed { until, why } => (
                 Because::Delayed { at: until, chosen_by: why, next: waiting.next.kind() },
@@ -180,20 +197,31 @@ pub fn why(execution: &Execution, lane: &LaneSettings, now: Millis) -> Explanati
     Explanation { state: execution.public_state(), reason: because, unblocked_by: until }
 }
 
-fn ready(execution: &Execution, lane: &LaneSettings, since: Millis, next: AttemptKind) -> (Because, Vec<Release>) {
+fn ready(
+    execution: &Execution,
+    lane: &LaneSettings,
+    served: Served,
+    (since, next): (Millis, AttemptKind),
+) -> (Because, Vec<Release>) {
     let (name, requires) = (execution.lane.clone(), execution.requires.clone());
     if lane.state == LaneState::Paused {
         return (Because::LanePaused { lane: name.clone() }, vec![Release::LaneOpened { lane: name }]);
     }
     let release = Release::Claim { lane: name.clone(), requires: requires.clone() };
-    (Because::WaitingForWorker { since, lane: name, requires, next }, vec![release])
+    let kind = execution.kind.clone();
+    (Because::WaitingForWorker { since, lane: name, requires, next, kind, served }, vec![release])
 }
 
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WaitingForWorker { lane, requires, next, .. } => {
+            Self::WaitingForWorker { lane, requires, next, kind, served, .. } => {
                 write!(f, "it is ready in lane {lane} and no worker has taken it ({} attempt)", next.as_str())?;
+                match served {
+                    Served::Yes => {}
+                    Served::NotHere => write!(f, "; no worker of this process asks for {kind} in this lane")?,
+                    Served::No => write!(f, "; no live worker asks for {kind} in this lane")?,
+                }
                 if requires.is_empty() { Ok(()) } else { write!(f, "; it requires {}", requires.name()) }
             }
             Self::LanePaused { lane } => write!(f, "lane {lane} is paused"),

@@ -146,11 +146,18 @@ pub(crate) struct StoreTime {
     newest: AtomicU64,
     /// Notified when the store's time was set back: what was computed before lies too far ahead.
     pub(crate) set_back: Notify,
+    times_set_back: AtomicU64,
 }
 
 impl StoreTime {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, offset: AtomicI64::new(0), newest: AtomicU64::new(0), set_back: Notify::new() }
+        Self {
+            clock,
+            offset: AtomicI64::new(0),
+            newest: AtomicU64::new(0),
+            set_back: Notify::new(),
+            times_set_back: AtomicU64::new(0),
+        }
     }
 
     /// The store's time now; never earlier than what a commit has shown.
@@ -188,9 +195,15 @@ impl StoreTime {
         }
     }
 
+    /// How often the store's time was set back.
+    pub(crate) fn times_set_back(&self) -> u64 {
+        self.times_set_back.load(Ordering::Relaxed)
+    }
+
     fn tell(&self, expected: Millis, shown: Millis) {
         if shown + limits::CLOCK_SLACK < expected {
             tracing::warn!(by = %(expected - shown), "the store's time was set back");
+            self.times_set_back.fetch_add(1, Ordering::Relaxed);
             self.set_back.notify_one();
         }
     }

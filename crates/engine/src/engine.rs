@@ -8,7 +8,7 @@ use crate::partition::Partition;
 use crate::shared::{PartitionHandle, Shared};
 use crate::timers::{due, housekeeping};
 use crate::work::placement::Placement;
-use crate::work::{claims, remote};
+use crate::work::{claims, registry, remote};
 use crate::{Error, MetricsSnapshot, Options, Wants, shared};
 use onward_core::index::DueKind;
 use onward_core::record::Execution;
@@ -56,7 +56,7 @@ impl Engine {
             handles.push(PartitionHandle { sender, gauge });
         }
         let shared = Arc::new(Shared::new(store, options, placement, handles));
-        claims::load_classes(&shared).await?;
+        registry::read(&shared).await?;
         for (id, (inbox, gauge)) in (0..).map(PartitionId).zip(inboxes) {
             shared.jobs.spawn(Partition::new(id, shared.clone(), inbox, gauge).run());
         }
@@ -81,7 +81,7 @@ impl Engine {
     fn address_one_of(&self, new: impl Into<Box<NewExecution>>, nth: (usize, usize)) -> Submit {
         let (shared, new) = (&self.shared, new.into());
         let now = shared.time.now();
-        let place = || shared.place(&new.namespace, &new.lane, now, nth);
+        let place = || shared.place(&new, now, nth);
         let (command, id) = submission::ids(&new, &shared.chance, now, shared.partitions, place);
         Submit { command, id, arrived: shared.arrivals.next(now), new }
     }

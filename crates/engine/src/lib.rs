@@ -31,4 +31,5 @@ pub use error::Error;
 pub use events::subscription::{EventFilter, Subscription, Told, store_cursor};
 pub use metrics::MetricsSnapshot;
 pub use options::{Options, Rules, Scope};
+pub use work::affinity::Kinds;
 pub use work::waiters::Wants;

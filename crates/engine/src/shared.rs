@@ -13,10 +13,11 @@ use crate::timers::heap::AllTimers;
 use crate::work::arrivals::Arrivals;
 use crate::work::board::{Board, Match, PutBack};
 use crate::work::placement::{Gauge, Placement, Traffic};
+use crate::work::registry::Registry;
 use crate::work::waiters::Waiter;
 use crate::{Error, jobs};
 use onward_core::{
-    Claim, Command, CommandId, Fence, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Report, Span, TableVerb,
+    Claim, Command, CommandId, Fence, Millis, NewExecution, PartitionId, Rejection, Reply, Report, Span, TableVerb,
     Urgency, end, limits,
 };
 use onward_store::Store;
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     /// The order in which calls arrive here.
     pub(crate) arrivals: Arrivals,
     pub(crate) board: Board,
+    /// How much of the registry of queues is read.
+    pub(crate) registry: Registry,
     /// Picks the partition for new work.
     pub(crate) placement: Placement,
     pub(crate) timers: AllTimers,
@@ -90,6 +93,7 @@ impl Shared {
             time: StoreTime::new(options.clock.clone()),
             arrivals: Arrivals::new(),
             board: Board::default(),
+            registry: Registry::default(),
             placement,
             timers: AllTimers::new(),
             options,
@@ -107,15 +111,15 @@ impl Shared {
         }
     }
 
-    /// Picks the partition for a new execution: one with affinity to this process's workers, if they work on the lane
-    /// and keep up with it. The affinity of other processes' workers is not known here, so work for them goes to all
+    /// Picks the partition for a new execution: one with affinity to this process's workers, if they run such
+    /// work and keep up with it. The affinity of other processes' workers is not known here, so work for them goes to all
     /// partitions alike. `nth` is `(index, count)`: position of this item within its call.
-    pub(crate) fn place(&self, namespace: &Namespace, lane: &Lane, now: Millis, nth: (usize, usize)) -> PartitionId {
+    pub(crate) fn place(&self, new: &NewExecution, now: Millis, nth: (usize, usize)) -> PartitionId {
         let traffic = |partition: PartitionId| {
             let handle = self.handles.get(usize::from(partition.0));
             handle.map_or_else(Traffic::default, |handle| handle.gauge.traffic())
         };
-        match self.board.roomy(namespace, lane) {
+        match self.board.roomy(new) {
             Some(near) => self.placement.pick(near.iter().copied(), now, nth, traffic),
             None if *self.homes.borrow() == Homes::Everywhere => {
                 self.placement.pick((0..self.partitions).map(PartitionId), now, nth, traffic)
@@ -133,6 +137,9 @@ impl Shared {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
+        if let Command::Submit(submit) = command {
+            self.board.admit(&submit.new.namespace, &submit.new.lane)?;
+        }
         let reserve = if command.urgency() == Urgency::Sheddable { 0 } else { limits::QUEUE_RESERVE };
         if handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {
             self.metrics.overloaded.add(1);

@@ -137,6 +137,7 @@ fn worker() -> Wants {
     Wants {
         namespace: Namespace::default(),
         lanes: vec![Lane::default()],
+        kinds: None,
         capabilities: Class::default(),
         worker: WorkerName::parse("w").expect("a name"),
         build: None,

@@ -3,13 +3,17 @@
 use crate::dice::Dice;
 use crate::faults::{Fault, Odds};
 use crate::later_faults::LaterFaults;
-use onward_core::{Capability, Class, Lane, Namespace, Span, WorkerName};
-use onward_engine::Wants;
+use onward_core::{Capability, Class, Kind, Lane, Namespace, Span, WorkerName};
+use onward_engine::{Kinds, Wants};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Commands after which a run calms down; what is left to do then takes about as many again.
 pub(crate) const FAULTY_COMMANDS: u64 = 240;
 /// Commands that a run has at least.
 pub(crate) const COMMANDS_MIN: u64 = 300;
+/// The kinds of work there are.
+pub(crate) const KINDS: &[&str] = &["send-email", "resize-image", "bill"];
 /// Faults at certain times that a run has at least.
 pub(crate) const SCHEDULED_FAULTS_MIN: u64 = 6;
 
@@ -104,14 +108,15 @@ pub(crate) fn class(texts: &[&str]) -> Class {
 
 fn workers(dice: &mut Dice, namespaces: &[Namespace], lanes: &[Lane]) -> Vec<Wants> {
     let mut workers = Vec::new();
-    let mut add = |namespace: &Namespace, lanes: Vec<Lane>, capabilities: Class, dice: &mut Dice| {
+    let mut add = |namespace: &Namespace, lanes: Vec<Lane>, kinds: Kinds, capabilities: Class, dice: &mut Dice| {
         let Ok(worker) = format!("w{}", workers.len()).parse::<WorkerName>() else { return };
         let (lease, max) = (dice.span(1_000, 8_000), dice.between(1, 3) as usize);
-        workers.push(Wants { namespace: namespace.clone(), lanes, capabilities, worker, build: None, lease, max });
+        let namespace = namespace.clone();
+        workers.push(Wants { namespace, lanes, kinds, capabilities, worker, build: None, lease, max });
     };
     for namespace in namespaces {
         // Somebody can do everything that can be done at all.
-        add(namespace, lanes.to_vec(), class(&["gpu", "eu"]), dice);
+        add(namespace, lanes.to_vec(), None, class(&["gpu", "eu"]), dice);
         for _ in 0..dice.between(1, 3) {
             let some = lanes.iter().filter(|_| dice.percent(70)).cloned().collect::<Vec<_>>();
             let lanes = if some.is_empty() { lanes.to_vec() } else { some };
@@ -120,7 +125,9 @@ fn workers(dice: &mut Dice, namespaces: &[Namespace], lanes: &[Lane]) -> Vec<Wan
                 1 => &["gpu"],
                 _ => &["gpu", "eu"],
             });
-            add(namespace, lanes, capabilities, dice);
+            let some = names::<Kind>(KINDS).into_iter().filter(|_| dice.percent(50)).collect::<BTreeSet<_>>();
+            let kinds = (!some.is_empty() && dice.percent(60)).then(|| Arc::new(some));
+            add(namespace, lanes, kinds, capabilities, dice);
         }
     }
     workers

@@ -9,6 +9,7 @@ pub(super) fn claim(wants: Wants, wait: Span) -> ClaimRequest {
     ClaimRequest {
         worker: wants.worker,
         lanes: wants.lanes,
+        kinds: wants.kinds.iter().flat_map(|kinds| kinds.iter().cloned()).collect(),
         capabilities: wants.capabilities,
         build: wants.build,
         max: Some(wants.max),

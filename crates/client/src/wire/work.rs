@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// A lease token: proof that a worker holds an execution. It is sent back unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,10 @@ pub struct ClaimRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few_or_none")]
     #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub lanes: Vec<Lane>,
+    /// Kinds of work to claim; all kinds when absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "super::few_or_none")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
+    pub kinds: Vec<Kind>,
     /// Capabilities of the worker. It receives only executions whose required capabilities it has.
     #[serde(default, deserialize_with = "onward_core::or_default", skip_serializing_if = "Class::is_empty")]
     pub capabilities: Class,
@@ -357,6 +362,7 @@ impl ClaimRequest {
         Wants {
             namespace: namespace.clone(),
             lanes: if self.lanes.is_empty() { vec![Lane::default()] } else { self.lanes.clone() },
+            kinds: (!self.kinds.is_empty()).then(|| Arc::new(self.kinds.iter().cloned().collect())),
             capabilities: self.capabilities.clone(),
             worker: self.worker.clone(),
             build: self.build.clone(),

@@ -4,13 +4,9 @@ use super::WorkerState;
 use super::leases::HeldLease;
 use super::report;
 use super::running::Stage;
-use crate::call::Ask;
 use crate::{Context, handler};
-use onward_core::{Claimed, End, Payload, Reason, Renewed, Report, Span, When, end};
+use onward_core::{Claimed, End, Payload, Report, end};
 use tracing::Instrument;
-
-/// How long work of an unknown kind waits before it is offered again.
-const UNKNOWN_PAUSE: Span = Span::seconds(10);
 
 /// Work whose lease is renewed from now on.
 #[derive(Debug)]
@@ -74,7 +70,8 @@ pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> 
 }
 
 async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) -> End {
-    let Some(handler) = state.handlers.get(&claimed.kind) else { return unknown(state, &claimed).await };
+    // Claims name the kinds that have handlers, so that no other work comes.
+    let Some(handler) = state.handlers.get(&claimed.kind) else { return end::Unclaim.into() };
     let input = std::mem::replace(&mut claimed.input, Payload::null());
     let ctx = Context::new(state.client.clone(), claimed, lease.signs(), state.watch_stage());
     tokio::select! {
@@ -82,18 +79,4 @@ async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) ->
         end = handler::call(handler, ctx, input) => end.map_or_else(End::from, |result| end::Complete { result }.into()),
         () = state.reaches(Stage::Stopping) => end::Unclaim.into(),
     }
-}
-
-/// Work of a kind that this worker does not know waits for one that does: it may have been submitted for a newer
-/// version of the program, and that is no reason to fail it.
-async fn unknown(state: &WorkerState, claimed: &Claimed) -> End {
-    let message = format!("worker {} has no handler for {}", state.name(), claimed.kind);
-    tracing::warn!(kind = %claimed.kind, "no handler for this kind; the execution waits for another worker");
-    // The message is for people who wonder; the execution waits without it just as well.
-    let ask = Ask::Progress { lease: claimed.fence, percent: None, message: Some(Reason::new(&message)) };
-    let said: crate::Result<Renewed> = state.client.ask(ask).await;
-    if let Err(error) = said {
-        tracing::debug!(%error, "nobody could be told");
-    }
-    end::Delay { when: When::After(UNKNOWN_PAUSE) }.into()
 }

@@ -7,7 +7,7 @@ use crate::call::Ask;
 use crate::handler::Handler;
 use crate::{Client, Result};
 use futures_util::future::BoxFuture;
-use onward_core::{Claimed, CommandId, Kind, Span, WorkerName};
+use onward_core::{Claimed, CommandId, Kind, Span};
 use onward_engine::Wants;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -65,10 +65,6 @@ impl WorkerState {
 
     pub(crate) fn ttl(&self) -> Span {
         self.wants.lease
-    }
-
-    pub(crate) fn name(&self) -> &WorkerName {
-        &self.wants.worker
     }
 
     /// Names a report.

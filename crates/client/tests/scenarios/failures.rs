@@ -113,16 +113,18 @@ on_every_store! {
 
     async fn work_without_a_handler_waits_for_a_worker_that_has_one(world: held) {
         let client = &world.client;
-        let worker = Worker::new(client).on("known", hopeless).name("old").start().unwrap();
+        let done = async |_: Context, (): ()| Ok::<_, Failed>("done");
+        let old = Worker::new(client).on("known", done).start().unwrap();
         let id = client.submit("new-kind", &()).retry(RetryPolicy::never()).await.unwrap().id;
-        let waiting = world.until_state(id, PublicState::Delayed).await;
-        assert_eq!(waiting.progress.unwrap().message.as_str(), "worker old has no handler for new-kind");
-        worker.drain().await.unwrap();
-        let worker = Worker::new(client).on("new-kind", async |_: Context, (): ()| Ok::<_, Failed>("new")).start().unwrap();
-        world.advance(Span::seconds(10));
+        let behind = client.submit("known", &()).await.unwrap().id;
+        world.until_state(behind, PublicState::Completed).await;
+        let waiting = client.get(id).await.unwrap().unwrap();
+        assert_eq!((waiting.state, waiting.attempts), (PublicState::Waiting, 0), "it is not touched");
+        let new = Worker::new(client).on("new-kind", done).start().unwrap();
         let done = world.until_state(id, PublicState::Completed).await;
-        assert_eq!((done.attempts, done.retries), (1, 0), "it costs nothing");
-        worker.drain().await.unwrap();
+        assert_eq!((done.attempts, done.retries), (1, 0), "it costs nothing, and no time passed");
+        old.drain().await.unwrap();
+        new.drain().await.unwrap();
     }
 
     async fn input_and_output_that_do_not_fit_fail_for_good(world: new) {

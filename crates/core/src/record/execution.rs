@@ -1,7 +1,7 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, ClassSeen, EndedAttempt, Finished, Format, Next, Operated, PayloadSlot, PublicState, Purging, Readiness,
+    Active, EndedAttempt, Finished, Format, LaneQueues, Next, Operated, PayloadSlot, PublicState, Purging, Readiness,
     Record, State, Stored, Transition, UniqueRecord, Waiting, is_default,
 };
 use crate::audit::{Beside, Finding, Fix, Verdict};
@@ -148,7 +148,7 @@ impl Stored for Arc<Execution> {
         let mut entries = Entry::single(index::list(namespace), created);
         match &self.state {
             State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => {
-                let name = index::ready(namespace, &self.lane, &self.requires.name());
+                let name = index::ready(namespace, &self.lane, &self.requires, &self.kind);
                 entries.push(Entry { name, rank: self.ready_rank() });
             }
             State::Finished(finished) => {
@@ -182,7 +182,7 @@ impl Stored for Arc<Execution> {
         }
         let mut keys = self.parts();
         if !self.is_finished() {
-            keys.push(self.class());
+            keys.extend(self.queues());
             keys.extend(self.unique());
         }
         keys
@@ -196,7 +196,7 @@ impl Stored for Arc<Execution> {
         let mut verdicts: Vec<Verdict> =
             missing.map(|part| Verdict { finding: Finding::PartMissing { part }, fix: None }).collect();
         if !self.is_finished() {
-            verdicts.extend(self.judge_class(beside));
+            verdicts.extend(self.judge_queue(now, beside));
             verdicts.extend(self.judge_unique(now, beside));
         }
         verdicts
@@ -204,14 +204,21 @@ impl Stored for Arc<Execution> {
 }
 
 impl Execution {
-    fn judge_class(&self, beside: &Beside) -> Option<Verdict> {
-        let class = self.class();
-        if beside(&class).is_some() {
-            return None;
-        }
-        let seen = Record::Class(ClassSeen { format: Format, capabilities: self.requires.clone() });
-        let fix = Some(Fix::put(class.clone(), seen));
-        Some(Verdict { finding: Finding::ClassMissing { class }, fix })
+    fn judge_queue(&self, now: Millis, beside: &Beside) -> Option<Verdict> {
+        let queues = self.queues()?;
+        let registry = match beside(&queues) {
+            None => LaneQueues::of(&self.kind, &self.requires, now),
+            Some(Record::Queues(registry)) if registry.lists(&self.kind, &self.requires) => return None,
+            Some(Record::Queues(registry)) => {
+                let mut registry = registry.clone();
+                registry.note(&self.kind, &self.requires, now);
+                registry
+            }
+            // What cannot be read is reported as such.
+            Some(_) => return None,
+        };
+        let fix = Some(Fix::put(queues.clone(), Record::Queues(registry)));
+        Some(Verdict { finding: Finding::QueueMissing { queues }, fix })
     }
 
     fn judge_unique(&self, now: Millis, beside: &Beside) -> Option<Verdict> {
@@ -242,9 +249,10 @@ impl Execution {
         attempts.chain(pages).chain(payloads.map(|(_, slot)| Key::Payload(self.id, slot))).collect()
     }
 
-    /// The registration of the queue that it waits in.
-    fn class(&self) -> Key {
-        Key::class(&self.namespace, &self.lane, &self.requires, self.id.partition())
+    /// The registry that lists the queue that it waits in, while it is ready.
+    fn queues(&self) -> Option<Key> {
+        let ready = matches!(self.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }));
+        ready.then(|| Key::Queues(self.namespace.clone(), self.lane.clone(), self.id.partition()))
     }
 
     /// The record of its unique key.

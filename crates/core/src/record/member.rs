@@ -2,7 +2,7 @@
 
 use super::{Format, Stored};
 use crate::index::{self, Entry};
-use crate::{Lane, Namespace, TagKey, TagValue};
+use crate::{Kind, Lane, Namespace, TagKey, TagValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -18,10 +18,22 @@ pub struct Member {
     /// Only executions with this label are looked after.
     pub tag: Option<(TagKey, TagValue)>,
     /// The lanes that its workers take work from, so that several processes can share it out.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub lanes: BTreeSet<(Namespace, Lane)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<LaneServed>,
     /// How often it has said that it lives.
     pub beats: u64,
+}
+
+/// A lane that a process's workers take work from.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneServed {
+    /// Whose lane.
+    pub namespace: Namespace,
+    /// The lane.
+    pub lane: Lane,
+    /// The kinds of work they run; all when absent.
+    pub kinds: Option<BTreeSet<Kind>>,
 }
 
 impl Stored for Member {

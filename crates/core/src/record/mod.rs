@@ -94,7 +94,6 @@ macro_rules! records {
 
 mod api_key;
 mod attempt;
-mod class;
 mod dead;
 mod execution;
 mod format;
@@ -108,13 +107,13 @@ mod message;
 mod operation;
 mod outbox;
 mod payload;
+mod queues;
 mod state;
 mod stored;
 mod unique;
 
 pub use api_key::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
-pub use class::ClassSeen;
 pub use dead::DeadLetter;
 pub use execution::{Execution, Progress, StoredPayload};
 pub use format::{FORMAT, Format};
@@ -123,11 +122,12 @@ pub use idempotency::IdempotencyRecord;
 pub use inbox::Inbox;
 pub use lane_copy::LaneCopy;
 pub use lane_master::{LaneMaster, LaneSettings, LaneState};
-pub use member::Member;
+pub use member::{LaneServed, Member};
 pub use message::{Message, MessageBody};
 pub use operation::Operated;
 pub use outbox::Outbox;
 pub use payload::{PayloadBytes, PayloadSlot};
+pub use queues::{LaneQueues, QueueSeen};
 pub use state::{
     Active, Cancellation, Canceller, ExpiredBy, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
@@ -138,7 +138,7 @@ pub(crate) use stored::Stored;
 
 use crate::codec::Body;
 use crate::key::{self, KeyError};
-use crate::{ApiKeyId, ClassName, ExecutionId, IdempotencyKey, Lane, MemberId, Namespace, PartitionId, UniqueKey};
+use crate::{ApiKeyId, ExecutionId, IdempotencyKey, Lane, MemberId, Namespace, PartitionId, UniqueKey};
 use bytes::Bytes;
 use std::fmt;
 use std::str::FromStr;
@@ -161,9 +161,8 @@ records! {
     LaneMaster(namespace: Namespace, lane: Lane) = "lane/{namespace}/{lane}" holds LaneMaster,
     /// The copy of a lane's settings that one partition's rules read.
     LaneCopy(namespace: Namespace, lane: Lane, at: PartitionId) = "lane/{namespace}/{lane}/{at}" holds LaneCopy,
-    /// Work of this class was submitted in this partition.
-    Class(namespace: Namespace, lane: Lane, class: ClassName, at: PartitionId)
-        = "class/{namespace}/{lane}/{class}/{at}" holds ClassSeen,
+    /// The queues of a lane that have had work in this partition.
+    Queues(namespace: Namespace, lane: Lane, at: PartitionId) = "queues/{namespace}/{lane}/{at}" holds LaneQueues,
     /// The sequence of messages from one partition to another.
     Outbox(from: PartitionId, to: PartitionId) = "out/{from}/{to}" holds Outbox,
     /// A message on its way.

@@ -72,7 +72,7 @@ fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Mi
         _ if execution.deadline == Some(at) => expire(view, execution, moment)?,
         State::Waiting(Waiting { readiness, next }) => match readiness {
             Readiness::Delayed { .. } => {
-                ready::promote(execution, next, at, now);
+                ready::promote(view, execution, next, at, now)?;
                 What::Ready
             }
             // Only its deadline makes ready work due.

@@ -32,7 +32,7 @@ pub(crate) fn interrupt(
     execution.reclaims += 1;
     execution.reclaims_in_a_row += 1;
     let again_at = at.now + pause(execution.reclaims_in_a_row);
-    ready::at(execution, again_at, WhyDelayed::Reclaim, Next::Reclaim, at.now);
+    ready::at(view, execution, again_at, (WhyDelayed::Reclaim, Next::Reclaim), at.now)?;
     Ok(event(Some(again_at)))
 }
 

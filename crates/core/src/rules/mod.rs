@@ -27,6 +27,8 @@ verbs! {
     forget::Forget,
     /// Set a message aside that cannot be delivered.
     bury::Bury,
+    /// Forget queues that have been empty for a day.
+    prune::Prune,
     /// Change the settings of a lane.
     set_lane::SetLane,
     /// Issue an API key.

@@ -1,6 +1,6 @@
 //! Accepting new work: check it, find out whether it is a repeat, place it in its queue.
 
-use crate::record::{ClassSeen, Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
+use crate::record::{Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::view::unreadable;
 use crate::{
@@ -45,7 +45,7 @@ impl Verb for Submit {
         let new = &self.new;
         let mut keys = vec![
             Key::LaneCopy(new.namespace.clone(), new.lane.clone(), partition),
-            Key::class(&new.namespace, &new.lane, &new.requires, partition),
+            Key::Queues(new.namespace.clone(), new.lane.clone(), partition),
         ];
         // With both it is refused, and what one of them names lives elsewhere.
         match (&new.idempotency_key, &new.unique_key) {
@@ -87,7 +87,7 @@ impl Verb for Submit {
         if lane.state == LaneState::Draining {
             return Err(Rejection::LaneDraining(new.lane.clone()).into());
         }
-        register_class(view, new)?;
+        ready::register(view, new, now)?;
         let policy = new.policy.clone().or(&lane.defaults);
         remember_key(view, id, new, &policy, now)?;
         create(view, self, (input, policy), now)?;
@@ -103,7 +103,7 @@ fn create(view: &mut View, submit: &Submit, (input, policy): (Payload, Policy), 
     let mut execution = Execution { policy, deadline, ..Execution::new(submit, input, now) };
     // Work that is ready at once queues by its arrival; other work by the time that it waits for.
     execution.place = (ready_at <= now).then(|| submit.arrived.near(now));
-    let delayed_until = ready::at(&mut execution, ready_at, WhyDelayed::Submitted, Next::Initial, now);
+    let delayed_until = ready::at(view, &mut execution, ready_at, (WhyDelayed::Submitted, Next::Initial), now)?;
     unique::hold(view, &execution, Some(new), now)?;
     view.put_execution(Arc::new(execution), What::Submitted { kind: new.kind.clone(), delayed_until })
 }
@@ -140,23 +140,6 @@ fn remember_key(
     let expires_at = now + policy.dedup_window();
     let record = IdempotencyRecord { format: Format, execution: id, asked: Asked::of(new), expires_at };
     view.put(Key::Idempotency(new.namespace.clone(), key.clone()), Record::Idempotency(record))
-}
-
-/// Makes the class known the first time it is used in this partition, so that workers look into its queue.
-fn register_class(view: &mut View, new: &NewExecution) -> Result<(), Stop> {
-    let key = Key::class(&new.namespace, &new.lane, &new.requires, view.partition());
-    match view.get(&key)?.as_deref() {
-        None => {
-            let seen = ClassSeen { format: Format, capabilities: new.requires.clone() };
-            view.put(key, Record::Class(seen))
-        }
-        Some(Record::Class(seen)) if seen.capabilities == new.requires => Ok(()),
-        Some(Record::Class(_)) => {
-            let why = "another set of capabilities has the same hash; add or remove one";
-            Err(Rejection::invalid("requires", why).into())
-        }
-        Some(_) => Err(unreadable(&key)),
-    }
 }
 
 fn check(view: &View, id: ExecutionId, new: &NewExecution) -> Result<(), Rejection> {

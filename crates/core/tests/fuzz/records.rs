@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onward_core::record::{LaneSettings, Record};
-use onward_core::{Key, Millis, codec, index, why};
+use onward_core::{Key, Millis, Served, codec, index, why};
 use onward_fuzz::proptest::prelude::*;
 use onward_fuzz::{Judged, fuzz, fuzz_all, near_any, near_bytes};
 
@@ -46,7 +46,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
         "lane/default/emails/17",
         &[include_str!("../golden/lane_copy.json"), include_str!("../golden/lane_copy_defaults.json")],
     ),
-    ("class/default/emails/gpu+linux/17", &[include_str!("../golden/class.json")]),
+    ("queues/default/emails/17", &[include_str!("../golden/queues.json")]),
     ("out/17/3", &[include_str!("../golden/outbox.json")]),
     (
         "out/17/3/00000000000000000005",
@@ -78,7 +78,7 @@ fn check(key: &Key, body: Vec<u8>) -> Judged {
     prop_assert_eq!(index::entries(&again), index::entries(&record));
     prop_assert_eq!(index::due_rank(&again), index::due_rank(&record));
     if let Record::Execution(execution) = &record {
-        let _explained = why(execution, &LaneSettings::default(), Millis(u64::MAX));
+        let _explained = why(execution, &LaneSettings::default(), Served::No, Millis(u64::MAX));
         prop_assert_eq!(index::due(&record), execution.due());
     }
     Ok(true)

@@ -37,12 +37,7 @@ fn key() -> impl Strategy<Value = Key> {
         (execution(), any::<u32>()).prop_map(|(id, page)| Key::History(id, page)),
         (namespace(), lane()).prop_map(|(namespace, lane)| Key::LaneMaster(namespace, lane)),
         (namespace(), lane(), partition()).prop_map(|(namespace, lane, at)| Key::LaneCopy(namespace, lane, at)),
-        (namespace(), lane(), "[a-z0-9+#-]{1,64}", partition()).prop_map(|(namespace, lane, class, at)| Key::Class(
-            namespace,
-            lane,
-            class.parse().unwrap(),
-            at
-        )),
+        (namespace(), lane(), partition()).prop_map(|(namespace, lane, at)| Key::Queues(namespace, lane, at)),
         (partition(), partition()).prop_map(|(from, to)| Key::Outbox(from, to)),
         (partition(), partition(), any::<u64>()).prop_map(|(from, to, seq)| Key::Message(from, to, seq)),
         (partition(), partition()).prop_map(|(to, from)| Key::Inbox(to, from)),

@@ -72,7 +72,9 @@ impl Driver {
                 is_among_newest(sets, set.command)
             }
             Command::Forget(_) | Command::Bury(_) | Command::IssueKey(_) | Command::RevokeKey(_) => true,
-            Command::Renew(_) | Command::Progress(_) | Command::Due(_) | Command::Deliver(_) => false,
+            Command::Renew(_) | Command::Progress(_) | Command::Due(_) | Command::Deliver(_) | Command::Prune(_) => {
+                false
+            }
         }
     }
 

@@ -2,14 +2,14 @@
 
 use crate::api::query;
 use crate::shared::Shared;
+use crate::work::board::QueueKey;
 use crate::work::ready::Position;
+use crate::work::registry;
 use crate::{Engine, Error, binding};
 use futures_util::future::join_all;
 use onward_core::index::DueKind;
 use onward_core::record::{Execution, Outcome, PublicState};
-use onward_core::{
-    ClassName, ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, TagKey, TagValue, index, limits,
-};
+use onward_core::{ExecutionId, Key, Kind, Lane, Millis, Namespace, Rejection, TagKey, TagValue, index, limits};
 use onward_store::{Count, Direction, IndexName, Partitions, Range};
 use std::collections::BTreeSet;
 
@@ -145,8 +145,9 @@ impl Engine {
             IndexName::new(outcome.unwrap_or_default())
         };
         let mut waiting = Count { n: 0, capped: false };
-        for queue in ready_indexes(&self.shared, namespace, None).await? {
-            let count = count(&self.shared, &queue).await?;
+        let queues = ready_indexes(&self.shared, namespace, None).await?;
+        for count in join_all(queues.iter().map(|queue| count(&self.shared, queue))).await {
+            let count = count?;
             waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
         }
         // At the same time, since each count scans an index of its own.
@@ -213,10 +214,8 @@ async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Re
 
 /// The indexes of the ready queues of a namespace, or of one of its lanes.
 async fn ready_indexes(shared: &Shared, namespace: &Namespace, lane: Option<&Lane>) -> Result<Vec<IndexName>, Error> {
-    let classes = query::classes(shared, namespace).await?.into_iter();
-    let wanted = classes.filter(|(found, _)| lane.is_none_or(|lane| lane == found));
-    let index = |(lane, class): (Lane, ClassName)| index::ready(namespace, &lane, &class);
-    Ok(wanted.map(index).map(IndexName::new).collect())
+    registry::read(shared).await?;
+    Ok(shared.board.queues_of(namespace, lane).iter().map(QueueKey::index).collect())
 }
 
 /// Reads up to `size` entries after a position.
@@ -225,13 +224,11 @@ async fn step(shared: &Shared, path: &AccessPath, from: Option<Resume>, size: us
         AccessPath::Leases => (lease_step(shared, from, size).await?, false),
         AccessPath::Indexes(indexes, range) => {
             let range = Resume::limit(from, range.clone());
-            let mut positions = Vec::new();
-            for index in indexes {
-                let page = shared.store.scan(index, &Partitions::All, range.clone(), size).await?;
-                positions
-                    .extend(page.items.iter().filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
-            }
-            (positions, range.direction == Direction::Descending)
+            let descending = range.direction == Direction::Descending;
+            let wanted: Vec<_> = indexes.iter().map(|index| (index.clone(), range.clone())).collect();
+            let pages = shared.store.scan_many(&wanted, &Partitions::All, size).await?;
+            let found = pages.iter().flat_map(|page| &page.items);
+            (found.filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))).collect(), descending)
         }
     };
     // Several queues were read from the same position on; together they are one queue.

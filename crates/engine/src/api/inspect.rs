@@ -1,6 +1,7 @@
 //! Inspects one execution: its attempts, its history, and why it is in its current state.
 
 use crate::api::query;
+use crate::work::board::QueueKey;
 use crate::{Engine, Error};
 use onward_core::record::{EndedAttempt, Execution, LaneSettings, Record, Transition};
 use onward_core::{Explanation, Key, Rejection, limits, why};
@@ -53,7 +54,8 @@ impl Engine {
             Some(Record::LaneCopy(copy)) => copy.settings,
             _ => LaneSettings::default(),
         };
-        Ok(why(execution, &lane, self.now()))
+        let served = self.shared.board.served(&QueueKey::of(execution));
+        Ok(why(execution, &lane, served, self.now()))
     }
 
     /// Reads records that belong to an execution, in pages.

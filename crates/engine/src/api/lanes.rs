@@ -1,9 +1,11 @@
 //! Lanes: lists them, changes their settings, and waits until every partition has the change.
 
 use crate::api::query;
+use crate::work::board::QueueKey;
+use crate::work::registry;
 use crate::{Engine, Error};
 use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
-use onward_core::{ClassName, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Span, index};
+use onward_core::{Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Span, index};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,9 +36,10 @@ impl Engine {
     /// # Errors
     /// A failure of the store.
     pub async fn lanes(&self, namespace: &Namespace) -> Result<Vec<LaneListing>, Error> {
-        let mut queues: BTreeMap<Lane, Vec<ClassName>> = BTreeMap::new();
-        for (lane, class) in query::classes(&self.shared, namespace).await? {
-            queues.entry(lane).or_default().push(class);
+        registry::read(&self.shared).await?;
+        let mut queues: BTreeMap<Lane, Vec<QueueKey>> = BTreeMap::new();
+        for queue in self.shared.board.queues_of(namespace, None) {
+            queues.entry(queue.lane.clone()).or_default().push(queue);
         }
         for key in query::keys(&self.shared, &IndexName::new(index::lanes(namespace))).await? {
             if let Key::LaneMaster(_, lane) = key {
@@ -44,8 +47,8 @@ impl Engine {
             }
         }
         let mut lanes = Vec::with_capacity(queues.len());
-        for (lane, classes) in queues {
-            lanes.push(self.list_lane(namespace, lane, classes).await?);
+        for (lane, queues) in queues {
+            lanes.push(self.list_lane(namespace, lane, queues).await?);
         }
         Ok(lanes)
     }
@@ -55,30 +58,24 @@ impl Engine {
     /// # Errors
     /// A failure of the store.
     pub async fn lane_listing(&self, namespace: &Namespace, lane: Lane) -> Result<LaneListing, Error> {
-        let classes = query::classes(&self.shared, namespace).await?.into_iter();
-        let classes = classes.filter(|(of, _)| *of == lane).map(|(_, class)| class).collect();
-        self.list_lane(namespace, lane, classes).await
+        registry::read(&self.shared).await?;
+        let queues = self.shared.board.queues_of(namespace, Some(&lane));
+        self.list_lane(namespace, lane, queues).await
     }
 
-    /// The namespaces in which work was ever submitted.
+    /// The namespaces whose lanes have been used.
     ///
     /// # Errors
     /// A failure of the store.
     pub async fn namespaces(&self) -> Result<BTreeSet<Namespace>, Error> {
-        let keys = query::keys(&self.shared, &IndexName::new(index::CLASSES)).await?.into_iter();
-        Ok(keys.filter_map(|key| if let Key::Class(of, ..) = key { Some(of) } else { None }).collect())
+        registry::read(&self.shared).await?;
+        Ok(self.shared.board.namespaces())
     }
 
-    async fn list_lane(
-        &self,
-        namespace: &Namespace,
-        lane: Lane,
-        classes: Vec<ClassName>,
-    ) -> Result<LaneListing, Error> {
+    async fn list_lane(&self, namespace: &Namespace, lane: Lane, queues: Vec<QueueKey>) -> Result<LaneListing, Error> {
         let settings = self.lane(namespace, &lane).await?.map(|master| master.settings).unwrap_or_default();
         let mut listing = LaneListing { lane, settings, ready: 0, ready_capped: false, oldest: None };
-        for class in classes {
-            let index = IndexName::new(index::ready(namespace, &listing.lane, &class));
+        for index in queues.iter().map(QueueKey::index) {
             let count = self.shared.store.count(&index, &Partitions::All, READY_COUNT_MAX).await?;
             listing.ready += count.n;
             listing.ready_capped |= count.capped;

@@ -4,11 +4,9 @@ use crate::shared::Shared;
 use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::record::{Execution, Record, StoredPayload};
-use onward_core::{
-    ClassName, ExecutionId, Key, Lane, Namespace, PartitionId, Payload, PayloadSlot, Rejection, codec, index, limits,
-};
+use onward_core::{ExecutionId, Key, PartitionId, Payload, PayloadSlot, Rejection, codec, limits};
 use onward_store::{IndexName, Partitions, Range};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads one execution; `None` if it does not exist.
@@ -76,17 +74,6 @@ pub(crate) async fn keys(shared: &Shared, index: &IndexName) -> Result<Vec<Key>,
             _ => return Ok(keys),
         }
     }
-}
-
-/// The classes of work ever submitted in a namespace, each once with its lane, although several partitions may have it.
-pub(crate) async fn classes(shared: &Shared, namespace: &Namespace) -> Result<BTreeSet<(Lane, ClassName)>, Error> {
-    let all = keys(shared, &IndexName::new(index::CLASSES)).await?.into_iter();
-    Ok(all
-        .filter_map(|key| match key {
-            Key::Class(of, lane, class, _) if of == *namespace => Some((lane, class)),
-            _ => None,
-        })
-        .collect())
 }
 
 /// Loads the executions of these ids in the same order, with one load for each partition, all at once; those that are

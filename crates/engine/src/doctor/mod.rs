@@ -17,7 +17,7 @@ use crate::{Engine, Error, binding};
 use onward_core::{Event, Millis};
 use onward_store::{Batch, Outcome, Partition, Version};
 use report::Notes;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Records or index rows in one page.
 const PAGE: usize = 500;
@@ -54,14 +54,14 @@ impl Engine {
             raise_feeds(shared).await?;
             notes.report.feeds_raised = u64::from(shared.partitions);
         }
-        let (mut classes, mut masters) = (BTreeSet::new(), Vec::new());
+        let (mut registries, mut masters) = (BTreeMap::new(), Vec::new());
         let mut from = None;
         loop {
             let page = shared.store.audit(from.as_deref(), PAGE).await?;
             notes.report.records += page.records.len() as u64;
             notes.report.rows += page.rows;
             places::examine(shared, &mut notes, &page.faults).await?;
-            records::examine(shared, &mut notes, &page.records, &mut classes, &mut masters).await?;
+            records::examine(shared, &mut notes, &page.records, &mut registries, &mut masters).await?;
             progress(&notes.report);
             from = page.next;
             if from.is_none() || shared.is_stopping() {

@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Loaded = BTreeMap<Key, Option<(Version, Record)>>;
 
-/// Examines the records of one page. `classes` collects the registrations known to exist, `masters` the lanes that were
-/// changed.
+/// Examines the records of one page. `registries` collects the registries of queues, which many executions share,
+/// `masters` the lanes that were changed.
 pub(super) async fn examine(
     shared: &Shared,
     notes: &mut Notes,
     rows: &[(Partition, store::Record)],
-    classes: &mut BTreeSet<Key>,
+    registries: &mut Loaded,
     masters: &mut Vec<Key>,
 ) -> Result<(), Error> {
     let mut records = Vec::with_capacity(rows.len());
@@ -40,7 +40,7 @@ pub(super) async fn examine(
         }
         records.push((*partition, key, record));
     }
-    for (partition, key) in suspects(shared, &records, classes).await? {
+    for (partition, key) in suspects(shared, &records, registries).await? {
         settle(shared, notes, partition, &key).await?;
     }
     Ok(())
@@ -80,11 +80,11 @@ async fn list_again(shared: &Shared, partition: Partition, key: &Key) -> Result<
 async fn suspects(
     shared: &Shared,
     records: &[(Partition, Key, Record)],
-    classes: &mut BTreeSet<Key>,
+    registries: &mut Loaded,
 ) -> Result<Vec<(Partition, Key)>, Error> {
     let mut wanted: BTreeMap<Partition, BTreeSet<Key>> = BTreeMap::new();
     for (partition, key, record) in records {
-        let presumed = audit::presumes(key, record).into_iter().filter(|key| !classes.contains(key));
+        let presumed = audit::presumes(key, record).into_iter().filter(|key| !registries.contains_key(key));
         wanted.entry(*partition).or_default().extend(presumed);
     }
     let mut found = Loaded::new();
@@ -94,14 +94,10 @@ async fn suspects(
             found.append(&mut load(shared, partition, page).await?);
         }
     }
-    let there = found.iter().filter(|(_, found)| found.is_some()).map(|(key, _)| key);
-    classes.extend(there.filter(|key| matches!(key, Key::Class(..))).cloned());
-    // Any record will do for a class that is known to exist.
-    let known = Record::Unreadable(bytes::Bytes::new());
-    let beside = |key: &Key| match found.get(key) {
-        Some(found) => found.as_ref().map(|(_, record)| record),
-        None => classes.contains(key).then_some(&known),
-    };
+    let (shared_by_many, found): (Loaded, Loaded) =
+        found.into_iter().partition(|(key, found)| matches!(key, Key::Queues(..)) && found.is_some());
+    registries.extend(shared_by_many);
+    let beside = |key: &Key| found.get(key).or_else(|| registries.get(key))?.as_ref().map(|(_, record)| record);
     let suspected =
         records.iter().filter(|(_, key, record)| !audit::judge(key, record, shared.time.now(), beside).is_empty());
     Ok(suspected.map(|(partition, key, _)| (*partition, key.clone())).collect())

@@ -3,13 +3,12 @@
 use crate::members::roster::{Homes, Roster, Sighting};
 use crate::shared::Shared;
 use crate::timers::due;
-use crate::work::affinity::{Affinity, LaneName};
+use crate::work::affinity::{Affinity, Kinds, LaneName, Served};
 use crate::work::{claims, remote};
 use crate::{Error, Scope, binding};
-use onward_core::record::{Format, Member, Record};
+use onward_core::record::{Format, LaneServed, Member, Record};
 use onward_core::{Key, MemberId, Span, index};
 use onward_store::{Batch, Home, IndexName, Outcome, Partition, Partitions, Range, Version};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -51,6 +50,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             tracing::debug!(?homes, "the partitions whose home this process is have changed");
         }
         shared.set_homes(homes);
+        shared.board.set_served_elsewhere(member.served_elsewhere(now));
         shared.board.set_affinity(member.affinity(&shared, now));
         if std::mem::take(&mut member.mourns) {
             // In a task of its own, since the heartbeat must not wait for it.
@@ -82,8 +82,8 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 struct Membership {
     id: MemberId,
     roster: Roster,
-    /// Lanes from which workers of this process ask for work.
-    lanes: Vec<LaneName>,
+    /// What workers of this process ask for.
+    served: Served,
     /// Version of this process's record, once it is written.
     version: Option<Version>,
     beats: u64,
@@ -94,7 +94,7 @@ struct Membership {
 impl Membership {
     fn new(shared: &Shared) -> Self {
         let id = MemberId(shared.chance.id());
-        Self { id, roster: Roster::new(id), lanes: Vec::new(), version: None, beats: 0, mourns: false }
+        Self { id, roster: Roster::new(id), served: Served::new(), version: None, beats: 0, mourns: false }
     }
 
     /// Writes a heartbeat, and divides the partitions among the members that are alive.
@@ -117,21 +117,26 @@ impl Membership {
     /// The partitions whose ready work this process takes first. Without membership no lane is shared.
     fn affinity(&self, shared: &Shared, home: Home) -> Affinity {
         match home {
-            Home::ByMembership => self.roster.affinity(&self.lanes, shared.partitions),
+            Home::ByMembership => self.roster.affinity(&self.served, shared.partitions),
             Home::Nowhere | Home::Everywhere => Affinity::default(),
         }
     }
 
+    /// What the workers of other live processes ask for; `None` when other processes are not known.
+    fn served_elsewhere(&self, home: Home) -> Option<Vec<Served>> {
+        (home == Home::ByMembership).then(|| self.roster.served_elsewhere())
+    }
+
     async fn say(&mut self, shared: &Shared) -> Result<(), Error> {
         self.beats += 1;
-        self.lanes = shared.board.worked();
+        self.served = shared.board.worked();
         let scope = shared.options.scope.clone();
         let (namespace, tag) = scope.map(|scope| (scope.namespace, scope.tag)).unwrap_or_default();
         let record = Record::Member(Member {
             format: Format,
             namespace,
             tag,
-            lanes: self.lanes.iter().cloned().collect(),
+            lanes: self.served.iter().map(announced).collect(),
             beats: self.beats,
         });
         let key = binding::store_key(&Key::Member(self.id));
@@ -171,12 +176,14 @@ impl Membership {
         let sighting = |row: onward_store::Record| {
             let key = row.key.as_str().parse().ok()?;
             let Key::Member(member) = key else { return None };
-            let (same_scope, lanes) = match onward_core::codec::decode(&key, &row.body) {
-                Record::Member(other) => (Scope::is_shared_with(shared.options.scope.as_ref(), &other), other.lanes),
+            let (same_scope, served) = match onward_core::codec::decode(&key, &row.body) {
+                Record::Member(other) => {
+                    (Scope::is_shared_with(shared.options.scope.as_ref(), &other), heard(other.lanes))
+                }
                 // A newer version wrote it; it shares no partitions with this process.
-                _ => (false, BTreeSet::new()),
+                _ => (false, Served::new()),
             };
-            Some(Sighting { member, version: row.version, same_scope, lanes })
+            Some(Sighting { member, version: row.version, same_scope, served })
         };
         Ok(rows.into_iter().flatten().filter_map(sighting).collect())
     }
@@ -189,6 +196,16 @@ impl Membership {
             tracing::debug!(%error, "leaving failed; the other processes will miss the heartbeats of this one");
         }
     }
+}
+
+/// A lane as a member's record announces it.
+fn announced(((namespace, lane), kinds): (&LaneName, &Kinds)) -> LaneServed {
+    LaneServed { namespace: namespace.clone(), lane: lane.clone(), kinds: kinds.as_deref().cloned() }
+}
+
+/// What a member's record announces.
+fn heard(lanes: Vec<LaneServed>) -> Served {
+    lanes.into_iter().map(|served| ((served.namespace, served.lane), served.kinds.map(Arc::new))).collect()
 }
 
 /// Removes the record of a member if it still has this version.

@@ -4,8 +4,8 @@
 //! counts is the number of reads without a change. Two processes may disagree for a while, and both may consider a
 //! partition their own; that costs conflicts, never correctness.
 
-use crate::work::affinity::{Affinity, LaneName};
-use onward_core::{MemberId, PartitionId};
+use crate::work::affinity::{Affinity, LaneAffinity, Served, includes};
+use onward_core::{Kind, MemberId, PartitionId};
 use onward_store::{Partition, Partitions, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ struct Other {
     still: u32,
     /// Whether it was seen to appear or change. What was there before the first read may have been dead for days.
     proven: bool,
-    lanes: BTreeSet<LaneName>,
+    served: Served,
 }
 
 /// A member's record as read from the store.
@@ -77,8 +77,8 @@ pub(crate) struct Sighting {
     pub(crate) version: Version,
     /// Whether it has the same scope; with any other, partitions are not shared.
     pub(crate) same_scope: bool,
-    /// The lanes that its workers ask for.
-    pub(crate) lanes: BTreeSet<LaneName>,
+    /// What its workers ask for.
+    pub(crate) served: Served,
 }
 
 impl Roster {
@@ -93,7 +93,7 @@ impl Roster {
         self.others.retain(|id, _| seen.iter().any(|one| one.member == *id && one.same_scope));
         for one in seen.iter().filter(|one| one.member != self.own && one.same_scope) {
             let version = one.version;
-            let fresh = |proven| Other { version, still: 0, proven, lanes: one.lanes.clone() };
+            let fresh = |proven| Other { version, still: 0, proven, served: one.served.clone() };
             let other = self.others.entry(one.member).or_insert_with(|| fresh(!first));
             if other.version == version {
                 other.still += 1;
@@ -137,17 +137,39 @@ impl Roster {
         self.share(&self.alive(), partitions)
     }
 
-    /// The partitions whose ready work this process takes first, for each lane that it works: the members that work a
-    /// lane divide its partitions.
-    pub(crate) fn affinity(&self, lanes: &[LaneName], partitions: u16) -> Affinity {
+    /// The partitions whose ready work this process takes first, for each lane and kind that it works: the members that
+    /// work a kind divide its partitions.
+    pub(crate) fn affinity(&self, own: &Served, partitions: u16) -> Affinity {
         let alive = self.alive();
-        let works = |id: &MemberId, lane: &LaneName| {
-            *id == self.own || self.others.get(id).is_some_and(|other| other.lanes.contains(lane))
-        };
-        Affinity::new(lanes.iter().map(|lane| {
-            let workers = alive.iter().filter(|id| works(id, lane)).copied().collect();
-            (lane.clone(), self.share(&workers, partitions))
+        let members: Vec<(MemberId, &Served)> =
+            alive.iter().filter_map(|id| Some((*id, self.served(*id, own)?))).collect();
+        Affinity::new(own.iter().map(|(lane, kinds)| {
+            let share = |works: &dyn Fn(&Served) -> bool| {
+                let workers = members.iter().filter(|(_, served)| works(served)).map(|(id, _)| *id).collect();
+                self.share(&workers, partitions)
+            };
+            let named: BTreeSet<&Kind> =
+                members.iter().filter_map(|(_, served)| served.get(lane)?.as_deref()).flatten().collect();
+            let own_kinds = named.into_iter().filter(|kind| includes(kinds, kind));
+            let works = |kind: &Kind| share(&|served| served.get(lane).is_some_and(|kinds| includes(kinds, kind)));
+            let kinds_shared = own_kinds.map(|kind| (kind.clone(), works(kind))).collect();
+            let others = match kinds {
+                None => share(&|served| served.get(lane).is_some_and(Option::is_none)),
+                // What no worker here runs is nearer to none than to another.
+                Some(_) => Homes::Everywhere,
+            };
+            (lane.clone(), LaneAffinity { kinds: kinds_shared, others })
         }))
+    }
+
+    fn served<'a>(&'a self, id: MemberId, own: &'a Served) -> Option<&'a Served> {
+        if id == self.own { Some(own) } else { self.others.get(&id).map(|other| &other.served) }
+    }
+
+    /// What the workers of the other live members ask for.
+    pub(crate) fn served_elsewhere(&self) -> Vec<Served> {
+        let alive = self.alive();
+        self.others.iter().filter(|(id, _)| alive.contains(id)).map(|(_, other)| other.served.clone()).collect()
     }
 
     fn share(&self, members: &BTreeSet<MemberId>, partitions: u16) -> Homes {
@@ -173,10 +195,11 @@ fn weight(member: MemberId, partition: u16) -> u64 {
 mod tests {
     use super::*;
     use onward_core::{Lane, Name, Namespace};
+    use std::sync::Arc;
 
     fn sighting(member: u128, version: u128) -> Sighting {
-        let lanes = BTreeSet::new();
-        Sighting { member: MemberId(member), version: Version(version), same_scope: true, lanes }
+        let served = Served::new();
+        Sighting { member: MemberId(member), version: Version(version), same_scope: true, served }
     }
 
     fn alive(roster: &Roster) -> Vec<u128> {
@@ -240,18 +263,23 @@ mod tests {
     #[test]
     fn a_lane_is_shared_by_those_who_work_it() {
         let lane = |name: &str| (Namespace::default(), Lane::parse(name).unwrap());
-        let working = |member, lanes: &[&str]| Sighting {
-            lanes: lanes.iter().map(|name| lane(name)).collect(),
-            ..sighting(member, 1)
-        };
+        let kind = |name: &str| Kind::parse(name).unwrap();
+        let kinds = |names: &[&str]| Some(Arc::new(names.iter().map(|name| kind(name)).collect()));
+        let working = |member, served: Served| Sighting { served, ..sighting(member, 1) };
         let mut roster = Roster::new(MemberId(1));
         roster.look(&[]);
-        roster.look(&[working(2, &["both"]), working(3, &["other"])]);
-        let affinity = roster.affinity(&[lane("both"), lane("own")], 64);
-        let of = |name| affinity.of(&lane(name).0, &lane(name).1).clone();
-        let Homes::Some(shared) = of("both") else { panic!("two members share") };
-        assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
-        assert_eq!((of("own"), of("other")), (Homes::Everywhere, Homes::Everywhere));
+        let second = Served::from([(lane("both"), None), (lane("kinds"), kinds(&["x", "y"]))]);
+        roster.look(&[working(2, second), working(3, Served::from([(lane("other"), None)]))]);
+        let own = Served::from([(lane("both"), None), (lane("own"), None), (lane("kinds"), kinds(&["y", "z"]))]);
+        let affinity = roster.affinity(&own, 64);
+        let of = |name, of| affinity.of_kind(&lane(name), &kind(of)).clone();
+        for (shared, of) in [("both", "any"), ("kinds", "y")].map(|(lane, kind)| (of(lane, kind), (lane, kind))) {
+            let Homes::Some(shared) = shared else { panic!("two members share {of:?}") };
+            assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
+        }
+        for (alone, kind) in [("own", "any"), ("other", "any"), ("kinds", "x"), ("kinds", "z")] {
+            assert_eq!(of(alone, kind), Homes::Everywhere, "{alone} {kind}");
+        }
     }
 
     #[test]

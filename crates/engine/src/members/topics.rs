@@ -20,11 +20,12 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     // Neighbouring changes mostly go to the same queue; one key is built for each run of them.
     let mut ready: Vec<&Execution> = changes.iter().filter_map(|change| ready(change.after.as_deref()?)).collect();
     ready.dedup_by(|one, other| {
-        (&one.namespace, &one.lane, &one.requires) == (&other.namespace, &other.lane, &other.requires)
+        let queue = |of: &Execution| (of.namespace.clone(), of.lane.clone(), of.kind.clone());
+        queue(one) == queue(other) && one.requires == other.requires
     });
     let queues: BTreeSet<QueueKey> = ready.into_iter().map(QueueKey::of).collect();
     let mut topics: Vec<String> = queues.iter().map(|queue| queue.index().as_str().to_owned()).collect();
-    if changes.iter().any(|change| matches!(change.key, Key::Class(..) | Key::LaneCopy(..))) {
+    if changes.iter().any(|change| matches!(change.key, Key::Queues(..) | Key::LaneCopy(..))) {
         topics.push(REGISTRY.to_owned());
     }
     if !shared.is_home(partition) || shared.unsure.load(Ordering::Relaxed) {

@@ -5,6 +5,7 @@ use crate::partition::batch::{Change, Step, ready};
 use crate::shared::Shared;
 use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};
+use crate::work::registry;
 use onward_core::index::DueKind;
 use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{Command, Key, LeaseId, Looked, PartitionId, Reply, index};
@@ -67,11 +68,9 @@ fn due_again(change: &Change, kind: DueKind) -> Option<Moved<'_>> {
 
 fn registries(shared: &Shared, change: &Change) {
     match (&change.key, change.after.as_deref()) {
-        (Key::Class(namespace, lane, ..), Some(Record::Class(seen))) => shared.board.register(QueueKey {
-            namespace: namespace.clone(),
-            lane: lane.clone(),
-            class: seen.capabilities.clone(),
-        }),
+        (Key::Queues(namespace, lane, _), Some(Record::Queues(registry))) => {
+            registry::listed(namespace, lane, registry).for_each(|queue| shared.board.register(&queue));
+        }
         (Key::LaneCopy(namespace, lane, _), Some(_)) => {
             shared.board.reset_lane(namespace, lane);
             shared.board.unserved.notify_one();

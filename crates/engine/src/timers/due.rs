@@ -134,7 +134,7 @@ async fn fire_one(shared: Arc<Shared>, kind: DueKind, partition: PartitionId, ke
 /// Whether a record is in scope of this process. What it cannot understand is outside: the filter fails closed.
 pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key) -> Result<bool, Error> {
     let Some(scope) = &shared.options.scope else { return Ok(true) };
-    if let Key::Idempotency(namespace, _) | Key::Unique(namespace, _) = key {
+    if let Key::Idempotency(namespace, _) | Key::Unique(namespace, _) | Key::Queues(namespace, ..) = key {
         return Ok(scope.covers_namespace(namespace));
     }
     match query::record(shared, partition, key).await? {

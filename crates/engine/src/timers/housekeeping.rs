@@ -7,6 +7,7 @@ use crate::Error;
 use crate::shared::Shared;
 use crate::timers::due;
 use crate::timers::failures::{FailureTracker, Verdict};
+use crate::work::registry;
 use futures_util::future::join_all;
 use onward_core::index::DueKind;
 use onward_core::{Due, Key, Looked, Millis, PartitionId, Span, limits};
@@ -102,6 +103,9 @@ async fn remove(shared: &Shared, partition: PartitionId, key: &Key) -> Result<()
     for _ in 0..PIECES_MAX {
         if !due::in_scope(shared, partition, key).await? {
             return Ok(());
+        }
+        if let Key::Queues(..) = key {
+            return registry::prune(shared, partition, key).await;
         }
         match shared.call(partition, Due { key: key.clone() }).await {
             Ok(Looked { acted: true, next: Some(next) }) if next <= shared.time.now() => {}

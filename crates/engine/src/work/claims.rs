@@ -1,20 +1,22 @@
 //! How a worker gets work: query the board, claim what is there, read the store where memory ends, or park.
 
-use crate::api::query;
+use crate::members::roster::Homes;
 use crate::partition::task::SealedReply;
 use crate::shared::{Shared, typed};
-use crate::work::board::{Look, QueueKey};
+use crate::work::board::{Look, QueueKey, QueuePage, Refill};
 use crate::work::ready::Position;
+use crate::work::registry;
 use crate::work::remote;
 use crate::work::waiters::{WaiterId, Wants};
 use crate::{Error, binding};
 use futures_util::future::join_all;
 use onward_core::limits::READY_MAX;
-use onward_core::record::Record;
-use onward_core::{Claim, Claimed, Key, Millis, Rejection, Span, TableVerb, index};
-use onward_store::{IndexName, Partitions, Range};
+use onward_core::{Claim, Claimed, Key, Millis, Rejection, Span, TableVerb};
+use onward_store::{Partitions, Range};
 use tokio::sync::oneshot;
 
+/// Entries that are read of a queue at least, however many are read at once.
+const PAGE_MIN: usize = 16;
 /// Pause of a claim after a failed read of the store.
 const READ_AGAIN_AFTER: Span = Span(100);
 
@@ -35,8 +37,8 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
                     return Ok(claimed);
                 }
             }
-            Look::Refill(queue, after) => {
-                if let Err(error) = refill(shared, &queue, after).await {
+            Look::Refill(queues) => {
+                if let Err(error) = refill(shared, queues).await {
                     if !error.is_temporary() || shared.clock.now() >= deadline {
                         return Err(error);
                     }
@@ -59,6 +61,12 @@ fn check(wants: &Wants) -> Result<(), Rejection> {
     }
     if wants.lanes.is_empty() || wants.lanes.len() > max {
         return invalid("lanes", format!("1 to {max} lanes are needed, {} were given", wants.lanes.len()));
+    }
+    if let Some(kinds) = wants.kinds.as_ref().filter(|kinds| kinds.is_empty() || kinds.len() > max) {
+        return invalid(
+            "kinds",
+            format!("1 to {max} kinds are needed, {} were given; leave it out for all", kinds.len()),
+        );
     }
     onward_core::limits::check_lease(wants.lease)
 }
@@ -121,70 +129,79 @@ async fn park(
     parcel.and_then(SealedReply::claimed).into_iter().collect()
 }
 
-/// Reads more of a queue from the store, until no waiter needs more of it.
-async fn refill(shared: &Shared, queue: &QueueKey, mut after: Option<Position>) -> Result<(), Error> {
-    let mut reading = Reading { shared, queue, is_over: false };
-    loop {
-        let page = match read(shared, queue, after).await {
-            Ok(page) => page,
-            Err(error) => {
-                reading.is_over = true;
-                shared.board.abandon_refill(queue);
-                return Err(error);
-            }
-        };
-        let (matches, again) = shared.board.refilled(queue, page);
-        reading.is_over = again.is_none();
+/// Reads more of some queues from the store, until no waiter needs more of them.
+async fn refill(shared: &Shared, mut queues: Vec<Refill>) -> Result<(), Error> {
+    while !queues.is_empty() {
+        let mut reading = Reading { shared, queues: queues.iter().map(|(queue, _)| queue.clone()).collect() };
+        let pages = read(shared, queues).await;
+        let begun = std::mem::take(&mut reading.queues);
+        // The caller decides when to try again.
+        let pages = pages.inspect_err(|_| shared.board.abandon_refill(&begun))?;
+        let (matches, again) = shared.board.refilled(pages);
         shared.claim_matches(matches);
-        match again {
-            Some(behind) => after = behind,
-            None => return Ok(()),
-        }
+        queues = again;
     }
+    Ok(())
 }
 
-/// A read in progress. If its worker leaves half-way, another one has to read the queue.
+/// A read in progress. If its worker leaves half-way, another one has to read the queues.
 struct Reading<'a> {
     shared: &'a Shared,
-    queue: &'a QueueKey,
-    is_over: bool,
+    queues: Vec<QueueKey>,
 }
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.shared.board.abandon_refill(self.queue);
+        if !self.queues.is_empty() {
+            self.shared.board.abandon_refill(&self.queues);
             self.shared.board.unserved.notify_one();
         }
     }
 }
 
-async fn read(shared: &Shared, queue: &QueueKey, after: Option<Position>) -> Result<(Vec<Position>, bool), Error> {
-    match shared.board.near(queue).partitions() {
-        Some(near) => page(shared, queue, &near, after, READY_MAX).await,
-        None => Ok((Vec::new(), false)),
+/// Reads queues in the partitions that are near, those with the same partitions in one call. Many queues are read a
+/// little each: most of them are short, and one that is not is read again alone.
+async fn read(shared: &Shared, queues: Vec<Refill>) -> Result<Vec<QueuePage>, Error> {
+    let limit = (READY_MAX / queues.len().max(1)).max(PAGE_MIN);
+    let mut near: Vec<(Homes, Vec<Refill>)> = Vec::new();
+    for (queue, homes) in shared.board.all_near(queues) {
+        match near.iter_mut().find(|(same, _)| *same == homes) {
+            Some((_, queues)) => queues.push(queue),
+            None => near.push((homes, vec![queue])),
+        }
     }
+    let mut pages = Vec::new();
+    for (homes, queues) in near {
+        match homes.partitions() {
+            Some(near) => pages.extend(pages_of(shared, queues, &near, limit).await?),
+            None => pages.extend(queues.into_iter().map(|(queue, _)| (queue, Vec::new(), false))),
+        }
+    }
+    Ok(pages)
 }
 
-/// Reads up to `limit` entries of a queue in some partitions after a position, and whether there are more.
-pub(crate) async fn page(
+/// Reads up to `limit` entries of each queue in some partitions, and whether there are more.
+pub(crate) async fn pages_of(
     shared: &Shared,
-    queue: &QueueKey,
+    queues: Vec<Refill>,
     partitions: &Partitions,
-    after: Option<Position>,
     limit: usize,
-) -> Result<(Vec<Position>, bool), Error> {
-    let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
-    let range = Range { after, ..Range::default() };
-    let page = shared.store.scan(&queue.index(), partitions, range, limit).await?;
+) -> Result<Vec<QueuePage>, Error> {
+    let range = |after: &Option<Position>| {
+        let after = after.map(|(rank, id)| (rank, binding::store_key(&Key::Execution(id))));
+        Range { after, ..Range::default() }
+    };
+    let wanted: Vec<_> = queues.iter().map(|(queue, after)| (queue.index(), range(after))).collect();
+    let pages = shared.store.scan_many(&wanted, partitions, limit).await?;
     let place = |found: onward_store::Found| Some((found.rank, found.key.as_str().parse().ok()?));
-    Ok((page.items.into_iter().filter_map(place).collect(), page.more))
+    let read = queues.into_iter().zip(pages);
+    Ok(read.map(|((queue, _), page)| (queue, page.items.into_iter().filter_map(place).collect(), page.more)).collect())
 }
 
 /// Finds work that no hint has announced; see [`Board::doubt_all`](crate::work::board::Board::doubt_all).
 pub(crate) async fn look_again(shared: &Shared, forget: bool) {
-    if let Err(error) = load_classes(shared).await {
-        tracing::warn!(%error, "the registry of classes could not be read");
+    if let Err(error) = registry::read(shared).await {
+        tracing::warn!(%error, "the registry of queues could not be read");
     }
     shared.board.doubt_all(forget);
     serve_waiters(shared).await;
@@ -193,33 +210,8 @@ pub(crate) async fn look_again(shared: &Shared, forget: bool) {
 /// Matches waiters with ready work: with what is in memory, and with what must be read for the queues they wait for.
 pub(crate) async fn serve_waiters(shared: &Shared) {
     shared.claim_matches(shared.board.match_waiting());
-    for queue in shared.board.awaited() {
-        let Some(after) = shared.board.begin_refill(&queue) else { continue };
-        if let Err(error) = refill(shared, &queue, after).await {
-            tracing::warn!(%error, lane = %queue.lane, "ready work could not be read; trying again");
-            shared.serve_waiters_later();
-        }
+    if let Err(error) = refill(shared, shared.board.begin_awaited()).await {
+        tracing::warn!(%error, "ready work could not be read; trying again");
+        shared.serve_waiters_later();
     }
-}
-
-/// Reads the registry of classes, so that the board knows which queues exist.
-pub(crate) async fn load_classes(shared: &Shared) -> Result<(), Error> {
-    for key in query::keys(shared, &IndexName::new(index::CLASSES)).await? {
-        register(shared, &key).await?;
-    }
-    Ok(())
-}
-
-/// Registers the queue of a class; only a class whose name is a hash has to be loaded for it.
-async fn register(shared: &Shared, key: &Key) -> Result<(), Error> {
-    let Key::Class(namespace, lane, name, partition) = key else { return Ok(()) };
-    let class = match index::class_by_name(name) {
-        Some(class) => class,
-        None => match query::record(shared, *partition, key).await? {
-            Some(Record::Class(seen)) => seen.capabilities,
-            _ => return Ok(()),
-        },
-    };
-    shared.board.register(QueueKey { namespace: namespace.clone(), lane: lane.clone(), class });
-    Ok(())
 }

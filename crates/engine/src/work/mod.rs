@@ -6,5 +6,6 @@ pub(crate) mod board;
 pub(crate) mod claims;
 pub(crate) mod placement;
 pub(crate) mod ready;
+pub(crate) mod registry;
 pub(crate) mod remote;
 pub(crate) mod waiters;

@@ -56,6 +56,11 @@ impl ReadyQueue {
         if self.stalled { None } else { self.entries.first().copied() }
     }
 
+    /// The best entries in memory.
+    pub(crate) fn first(&self, count: usize) -> Vec<Position> {
+        if self.stalled { Vec::new() } else { self.entries.iter().take(count).copied().collect() }
+    }
+
     pub(crate) fn take(&mut self, place: &Position) {
         self.entries.remove(place);
     }

@@ -83,11 +83,12 @@ fn urgency(place: &Position) -> u64 {
 async fn read(shared: &Shared, queue: &QueueKey) -> Result<Vec<Position>, Error> {
     shared.board.forget_remote(queue);
     let Some(elsewhere) = shared.board.near(queue).elsewhere(shared.partitions) else { return Ok(Vec::new()) };
-    let page = claims::page(shared, queue, &elsewhere, None, PAGE).await;
-    if !matches!(&page, Ok((places, _)) if places.is_empty()) {
+    let pages = claims::pages_of(shared, vec![(queue.clone(), None)], &elsewhere, PAGE).await;
+    let places = pages.map(|pages| pages.into_iter().flat_map(|(_, places, _)| places).collect::<Vec<_>>());
+    if !matches!(&places, Ok(places) if places.is_empty()) {
         shared.board.note_remote(queue);
     }
-    let (mut places, _) = page?;
+    let mut places = places?;
     let now = shared.time.now();
     places.retain(|(rank, _)| Execution::ready_since(*rank) + PATIENCE <= now);
     let most_urgent = places.iter().take_while(|place| urgency(place) == urgency(&places[0])).count();

@@ -1,6 +1,8 @@
-//! Parked claims: which lanes each waits for, and which is next when work becomes ready.
+//! Parked claims: what each waits for, and which is next when work becomes ready.
 
 use crate::partition::task::SealedReply;
+use crate::work::affinity::{Kinds, LaneName, includes};
+use crate::work::board::{QueueKey, QueueName};
 use onward_core::{Build, Claim, Class, ExecutionId, Lane, LeaseId, Namespace, Span, WorkerName};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
@@ -12,6 +14,8 @@ pub struct Wants {
     pub namespace: Namespace,
     /// Lanes to claim from; at least one.
     pub lanes: Vec<Lane>,
+    /// Kinds of work to claim; all when absent.
+    pub kinds: Kinds,
     /// Capabilities of the worker; it gets no work that requires others.
     pub capabilities: Class,
     /// Name of the worker.
@@ -36,6 +40,11 @@ impl Wants {
             ttl: self.lease,
         }
     }
+
+    /// Whether the worker runs the work of a queue.
+    pub(crate) fn runs(&self, (kind, class): &QueueName) -> bool {
+        includes(&self.kinds, kind) && class.is_within(&self.capabilities)
+    }
 }
 
 /// Identifies a parked claim.
@@ -49,13 +58,14 @@ pub(crate) struct Waiter {
     pub(crate) answer: oneshot::Sender<SealedReply>,
 }
 
-/// All parked claims, first come first served in each lane.
+/// All parked claims, first come first served among those that run the work.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     next_id: WaiterId,
     parked: BTreeMap<WaiterId, Waiter>,
-    /// Parked waiters by lane. Ids grow, so their order is the order of arrival, also after a waiter is put back.
-    lanes: BTreeMap<(Namespace, Lane), BTreeSet<WaiterId>>,
+    /// Parked waiters by lane, and within it by what they run: of the many calls that a service parks, all run the same.
+    /// Ids grow, so their order is the order of arrival, also after a waiter is put back.
+    lanes: BTreeMap<LaneName, BTreeMap<(Kinds, Class), BTreeSet<WaiterId>>>,
 }
 
 impl Waiters {
@@ -68,35 +78,43 @@ impl Waiters {
 
     /// Puts a waiter back in its old position, because its work turned out to be gone.
     pub(crate) fn put_back(&mut self, waiter: Waiter) {
-        for lane in &waiter.wants.lanes {
-            self.lanes.entry((waiter.wants.namespace.clone(), lane.clone())).or_default().insert(waiter.id);
+        let wants = &waiter.wants;
+        for lane in &wants.lanes {
+            let alike = self.lanes.entry((wants.namespace.clone(), lane.clone())).or_default();
+            alike.entry((wants.kinds.clone(), wants.capabilities.clone())).or_default().insert(waiter.id);
         }
         self.parked.insert(waiter.id, waiter);
     }
 
     pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Waiter> {
         let waiter = self.parked.remove(&id)?;
-        for lane in &waiter.wants.lanes {
-            let lane = (waiter.wants.namespace.clone(), lane.clone());
-            if let Some(ids) = self.lanes.get_mut(&lane) {
+        let wants = &waiter.wants;
+        let runs = (wants.kinds.clone(), wants.capabilities.clone());
+        for lane in &wants.lanes {
+            let lane = (wants.namespace.clone(), lane.clone());
+            let Some(alike) = self.lanes.get_mut(&lane) else { continue };
+            if let Some(ids) = alike.get_mut(&runs) {
                 ids.remove(&id);
                 if ids.is_empty() {
-                    self.lanes.remove(&lane);
+                    alike.remove(&runs);
                 }
+            }
+            if alike.is_empty() {
+                self.lanes.remove(&lane);
             }
         }
         Some(waiter)
     }
 
-    /// Takes the first waiter of a lane that can run this class and whose call is still open.
-    pub(crate) fn take(&mut self, namespace: &Namespace, lane: &Lane, class: &Class) -> Option<Waiter> {
+    /// Takes the first waiter that runs the work of a queue and whose call is still open.
+    pub(crate) fn take(&mut self, queue: &QueueKey) -> Option<Waiter> {
         if self.parked.is_empty() {
             return None;
         }
-        let fits = |waiter: &Waiter| class.missing_from(&waiter.wants.capabilities).is_empty();
+        let lane = (queue.namespace.clone(), queue.lane.clone());
         loop {
-            let ids = self.lanes.get(&(namespace.clone(), lane.clone()))?;
-            let id = *ids.iter().find(|id| self.parked.get(id).is_some_and(fits))?;
+            let fitting = self.lanes.get(&lane)?.iter().filter(|(runs, _)| fits(runs, queue));
+            let id = *fitting.filter_map(|(_, ids)| ids.first()).min()?;
             let waiter = self.remove(id)?;
             if !waiter.answer.is_closed() {
                 return Some(waiter);
@@ -108,9 +126,27 @@ impl Waiters {
         self.parked.is_empty()
     }
 
-    /// Whether a claim is parked on a lane.
-    pub(crate) fn any(&self, namespace: &Namespace, lane: &Lane) -> bool {
-        !self.parked.is_empty() && self.lanes.contains_key(&(namespace.clone(), lane.clone()))
+    pub(crate) fn len(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// The lanes that claims are parked on.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = &LaneName> {
+        self.lanes.keys()
+    }
+
+    /// Whether a claim is parked that runs the work of a queue.
+    pub(crate) fn any(&self, queue: &QueueKey) -> bool {
+        if self.parked.is_empty() {
+            return false;
+        }
+        let lane = self.lanes.get(&(queue.namespace.clone(), queue.lane.clone()));
+        lane.is_some_and(|alike| alike.keys().any(|runs| fits(runs, queue)))
+    }
+
+    /// Whether a claim is parked on a lane for these kinds.
+    pub(crate) fn waits(&self, lane: &LaneName, kinds: &Kinds) -> bool {
+        self.lanes.get(lane).is_some_and(|alike| alike.keys().any(|(asked, _)| asked == kinds))
     }
 
     /// Drops all waiters; every parked call returns without work.
@@ -120,15 +156,21 @@ impl Waiters {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use onward_core::Name;
+fn fits((kinds, capabilities): &(Kinds, Class), queue: &QueueKey) -> bool {
+    includes(kinds, &queue.kind) && queue.class.is_within(capabilities)
+}
 
-    fn wants(lanes: &[&str]) -> Wants {
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use onward_core::{Kind, Name};
+    use std::sync::Arc;
+
+    pub(crate) fn wants(lanes: &[&str]) -> Wants {
         Wants {
             namespace: Namespace::default(),
             lanes: lanes.iter().map(|lane| Lane::parse(lane).unwrap()).collect(),
+            kinds: None,
             capabilities: Class::default(),
             worker: WorkerName::parse("w").unwrap(),
             build: None,
@@ -137,20 +179,38 @@ mod tests {
         }
     }
 
+    fn queue(lane: &str, kind: &str) -> QueueKey {
+        let (lane, kind) = (Lane::parse(lane).unwrap(), Kind::parse(kind).unwrap());
+        QueueKey { namespace: Namespace::default(), lane, kind, class: Class::default() }
+    }
+
     #[test]
     fn whoever_came_first_is_served_first_and_nothing_is_left_behind() {
-        let (mut waiters, class) = (Waiters::default(), Class::default());
-        let [a, b] = ["a", "b"].map(|lane| Lane::parse(lane).unwrap());
+        let mut waiters = Waiters::default();
+        let [a, b] = ["a", "b"].map(|lane| queue(lane, "k"));
         let (first, _one) = waiters.park(wants(&["a", "b"]));
         let (_, gone) = waiters.park(wants(&["a"]));
         let (third, _three) = waiters.park(wants(&["a"]));
         drop(gone);
-        let taken = waiters.take(&Namespace::default(), &a, &class).unwrap();
+        let taken = waiters.take(&a).unwrap();
         assert_eq!(taken.id, first);
-        assert!(!waiters.any(&Namespace::default(), &b), "taken from one lane is taken from all");
+        assert!(!waiters.any(&b), "taken from one lane is taken from all");
         waiters.put_back(taken);
-        assert_eq!(waiters.take(&Namespace::default(), &a, &class).unwrap().id, first, "in its old place");
-        assert_eq!(waiters.take(&Namespace::default(), &a, &class).unwrap().id, third, "past the one that is gone");
+        assert_eq!(waiters.take(&a).unwrap().id, first, "in its old place");
+        assert_eq!(waiters.take(&a).unwrap().id, third, "past the one that is gone");
         assert!(waiters.parked.is_empty() && waiters.lanes.is_empty());
+    }
+
+    #[test]
+    fn work_goes_to_the_first_who_runs_its_kind() {
+        let mut waiters = Waiters::default();
+        let of = |kind: &str| Some(Arc::new(BTreeSet::from([Kind::parse(kind).unwrap()])));
+        let (x, _one) = waiters.park(Wants { kinds: of("x"), ..wants(&["a"]) });
+        let (all, _two) = waiters.park(wants(&["a"]));
+        let (y, _three) = waiters.park(Wants { kinds: of("y"), ..wants(&["a"]) });
+        assert_eq!(waiters.take(&queue("a", "y")).unwrap().id, all, "who runs all came before");
+        assert_eq!(waiters.take(&queue("a", "y")).unwrap().id, y);
+        assert!(waiters.take(&queue("a", "y")).is_none() && !waiters.any(&queue("a", "y")));
+        assert_eq!(waiters.take(&queue("a", "x")).unwrap().id, x);
     }
 }

@@ -117,7 +117,7 @@ pub(crate) async fn damage_in_each_index_is_found_and_repaired(world: World) {
     }
     // Only a store that several processes may share keeps members.
     families.remove("members");
-    let all = ["classes", "due", "ended", "lanes", "list", "ready", "state", "tag"];
+    let all = ["due", "ended", "lanes", "list", "queues", "ready", "state", "tag"];
     assert_eq!(families.iter().map(String::as_str).collect::<Vec<_>>(), all);
 
     let rows = store.stats().rows;
@@ -156,10 +156,10 @@ pub(crate) async fn a_record_listed_by_other_rules_is_listed_again(world: World)
 pub(crate) async fn records_that_contradict_each_other_are_set_right(world: World) {
     let (engine, store) = (world.engine().await, world.store().await);
     furnish(&engine, &*store).await;
-    let (mut classes, mut keys, mut copies, mut owners) = (0, 0, 0, 0);
+    let (mut queues, mut keys, mut copies, mut owners) = (0, 0, 0, 0);
     for (partition, record) in records(&*store).await {
         match record.key.as_str().parse::<Key>().expect("a key") {
-            Key::Class(..) => classes += 1,
+            Key::Queues(..) => queues += 1,
             Key::Unique(..) => keys += 1,
             Key::LaneCopy(..) if copies < 3 => copies += 1,
             Key::Execution(_) if owners == 0 && record.body.windows(6).any(|text| text == b"beside") => owners += 1,
@@ -167,10 +167,10 @@ pub(crate) async fn records_that_contradict_each_other_are_set_right(world: Worl
         }
         remove(&*store, partition, &record).await;
     }
-    assert!(classes > 1 && keys == 4 && copies == 3 && owners == 1);
+    assert!(queues > 1 && keys == 4 && copies == 3 && owners == 1);
     let report = examine(&engine, LOOK).await;
     let told: Vec<_> = report.tallies.keys().copied().collect();
-    assert_eq!(told, ["class_missing", "lane_copy_differs", "part_orphaned", "unique_key_missing"]);
+    assert_eq!(told, ["lane_copy_differs", "part_orphaned", "queue_missing", "unique_key_missing"]);
     assert_eq!(report.repaired(), 0);
     let report = examine(&engine, REPAIR).await;
     assert!(report.is_healthy(), "{report:?}");

@@ -149,6 +149,7 @@ pub(crate) fn worker(name: &str) -> Wants {
     Wants {
         namespace: Namespace::default(),
         lanes: vec![Lane::default()],
+        kinds: None,
         capabilities: Class::default(),
         worker: WorkerName::parse(name).expect("a worker name"),
         build: None,

@@ -3,6 +3,7 @@
 use crate::kit::{World, claim_now, claim_soon, eventually, state, submit, work, worker};
 use onward_core::record::AttemptKind;
 use onward_core::{Payload, Span};
+use std::cell::RefCell;
 
 pub(crate) async fn a_lost_worker_is_noticed_and_its_work_done_again(world: World) {
     let engine = world.engine().await;
@@ -58,11 +59,14 @@ pub(crate) async fn work_that_nobody_receives_is_given_back(world: World) {
             continue;
         }
         // Whoever was gone when the work arrived must not keep it: without the clock moving, no lease can expire.
-        let mut claimed = engine.claim(&worker("here"), Span(0)).await.expect("answered");
-        if claimed.is_empty() {
-            eventually("it is given back", async || state(&engine, id).await == "waiting").await;
-            claimed = engine.claim(&worker("here"), Span(0)).await.expect("answered");
-        }
+        let claimed = RefCell::new(Vec::new());
+        eventually("it is given back", async || {
+            let found = engine.claim(&worker("here"), Span(0)).await.expect("answered");
+            claimed.borrow_mut().extend(found);
+            !claimed.borrow().is_empty()
+        })
+        .await;
+        let claimed = claimed.into_inner();
         assert_eq!(claimed[0].fence.execution, id);
         engine.complete(claimed[0].fence, Payload::null()).await.expect("completed");
         let execution = engine.get(id).await.expect("answered").expect("exists");

@@ -1,10 +1,12 @@
 //! Who gets what, in which order, and what happens when there is a lot of it.
 
-use crate::kit::{World, capabilities, claim_now, eventually, lane, submit, work, worker};
-use onward_core::{Namespace, NewExecution, Payload, Span};
-use onward_engine::Wants;
+use crate::kit::{World, capabilities, claim_now, claim_soon, eventually, lane, submit, work, worker};
+use onward_core::{Because, Namespace, NewExecution, Payload, Served, Span, limits};
 use onward_engine::clock::Clock;
+use onward_engine::{Engine, Wants};
+use onward_store::Home;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(crate) async fn priority_goes_first_then_age(world: World) {
     let engine = world.engine().await;
@@ -87,6 +89,96 @@ pub(crate) async fn a_backlog_beyond_memory_is_served_completely(world: World) {
         }
     }
     assert!(engine.submit_many((0..1_001).map(|_| work("bulk")).collect()).await.is_err());
+}
+
+/// A worker gets the kinds that it names and no others, whether it looks, waits, or comes after a restart; a hundred queues
+/// are found with few reads.
+pub(crate) async fn a_worker_gets_the_kinds_that_it_names(world: World) {
+    let engine = world.engine().await;
+    let of = |kinds: &[&str]| Wants {
+        kinds: Some(Arc::new(kinds.iter().map(|kind| work(kind).kind).collect())),
+        ..worker("w")
+    };
+    for n in 0..100 {
+        submit(&engine, work(&format!("k{n}"))).await;
+        world.clock.advance(Span(1));
+    }
+    assert!(engine.claim(&of(&["unknown"]), Span(0)).await.expect("answered").is_empty());
+    let kinds = async |engine: &Engine, wants: &Wants| {
+        let claimed = engine.claim(wants, Span(0)).await.expect("answered");
+        claimed.into_iter().map(|one| one.kind.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&engine, &of(&["k93", "k7"])).await, ["k7"], "the older one first");
+    assert_eq!(kinds(&engine, &of(&["k93", "k7"])).await, ["k93"]);
+    assert_eq!(kinds(&engine, &of(&["k93", "k7"])).await, [""; 0]);
+    assert_eq!(kinds(&engine, &worker("all")).await, ["k0"], "without kinds it gets all");
+
+    let waiting = tokio::spawn({
+        let (engine, wants) = (engine.clone(), of(&["late"]));
+        async move { claim_soon(&engine, &wants).await }
+    });
+    submit(&engine, work("other")).await;
+    let late = submit(&engine, work("late")).await;
+    assert_eq!(waiting.await.expect("claimed").fence.execution, late, "a parked worker waits for its own kind");
+    for empty in [Vec::new(), (0..1_001).map(|n| format!("k{n}")).collect()] {
+        let names: Vec<&str> = empty.iter().map(String::as_str).collect();
+        let refused = engine.claim(&of(&names), Span(0)).await.expect_err("refused");
+        assert_eq!(refused.code(), "invalid_argument");
+    }
+
+    engine.abort();
+    engine.store().close().await.expect("closed");
+    drop(engine);
+    let engine = world.engine().await;
+    let before = engine.store().stats().reads;
+    assert_eq!(kinds(&engine, &of(&["k42"])).await, ["k42"]);
+    let some: Vec<String> = (50..99).map(|n| format!("k{n}")).collect();
+    let some: Vec<&str> = some.iter().map(String::as_str).collect();
+    assert_eq!(kinds(&engine, &of(&some)).await, ["k50"]);
+    let reads = engine.store().stats().reads - before;
+    assert!(reads <= 8, "two claims that know no queue read {reads} times");
+}
+
+/// `why` says when no worker asks for such work, as far as the process can know.
+pub(crate) async fn work_that_no_worker_asks_for_says_so(world: World) {
+    let engine = world.engine().await;
+    let id = submit(&engine, work("nobody's")).await;
+    let served = async |id| {
+        let execution = engine.get(id).await.expect("answered").expect("exists");
+        match engine.why(&execution).await.expect("explained").reason {
+            Because::WaitingForWorker { served, .. } => served,
+            other => panic!("{other}"),
+        }
+    };
+    let wants = Wants { kinds: Some(Arc::new([work("other").kind].into())), ..worker("w") };
+    assert!(engine.claim(&wants, Span(0)).await.expect("answered").is_empty());
+    // Processes that are members know of each other's workers; a file does not tell.
+    let members = *engine.store().home().borrow() == Home::ByMembership;
+    let alone = if members { Served::No } else { Served::NotHere };
+    eventually("it is known who asks", async || served(id).await == alone).await;
+    let other = submit(&engine, work("other")).await;
+    assert_eq!(served(other).await, Served::Yes);
+    assert_eq!(served(id).await, alone);
+}
+
+/// A namespace has so many lanes and not more; the lanes of others do not count.
+pub(crate) async fn lanes_are_limited_for_each_namespace(world: World) {
+    let engine = world.engine().await;
+    let in_lane = |n: usize, namespace: &str| NewExecution {
+        lane: lane(&format!("lane-{n}")),
+        namespace: namespace.parse().expect("a namespace"),
+        ..work("x")
+    };
+    for chunk in 0..limits::LANES_MAX / 1_000 {
+        let many = (0..1_000).map(|n| in_lane(chunk * 1_000 + n, "many")).collect();
+        for submitted in engine.submit_many(many).await.expect("answered") {
+            submitted.expect("accepted");
+        }
+    }
+    let refused = engine.submit(in_lane(limits::LANES_MAX, "many")).await.expect_err("one too many");
+    assert_eq!(refused.code(), "too_many_lanes");
+    engine.submit(in_lane(5, "many")).await.expect("a lane that is there");
+    engine.submit(in_lane(limits::LANES_MAX, "other")).await.expect("another namespace");
 }
 
 pub(crate) async fn a_worker_serves_several_lanes(world: World) {

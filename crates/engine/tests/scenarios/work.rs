@@ -150,15 +150,15 @@ pub(crate) async fn the_write_budget_holds(world: World) {
         engine.complete(claimed.fence, Payload::null()).await.expect("completed");
         (submitted - start, begun - submitted, rows() - begun)
     };
-    // The first work of a class is registered in its partition.
-    life(work("first")).await;
+    // The first work of a kind is registered in its partition.
+    life(work("plain")).await;
     assert_eq!(life(work("plain")).await, (4, 4, 5));
     let unique = NewExecution { unique_key: Some("only".parse().expect("a key")), ..work("unique") };
     life(unique.clone()).await;
     let (submitted, claimed, completed) = life(unique).await;
     assert!(submitted <= 6 && claimed <= 5 && completed <= 7, "{submitted}, {claimed}, {completed}");
     let before = rows();
-    submit_to(&engine, NewExecution { delay: Some(Span::hours(1)), ..work("delayed") }, PartitionId(0)).await;
+    submit_to(&engine, NewExecution { delay: Some(Span::hours(1)), ..work("plain") }, PartitionId(0)).await;
     assert_eq!(rows() - before, 5);
 }
 

@@ -29,8 +29,9 @@ impl CalmRacer {
         };
         let Some(namespace) = self.0.world.settings.namespaces.first().cloned() else { return };
         let (lanes, lease) = (vec![lane.clone()], Span::seconds(8));
-        let capabilities = Class::default();
-        let wants = Wants { namespace: namespace.clone(), lanes, capabilities, worker, build: None, lease, max: 1 };
+        let (kinds, capabilities) = (None, Class::default());
+        let wants =
+            Wants { namespace: namespace.clone(), lanes, kinds, capabilities, worker, build: None, lease, max: 1 };
         // The queue is read before there is anything in it, so that the claim below need not read first.
         self.0.claim(&process, &wants, Span(0)).await;
         let new = NewExecution { lane, namespace: namespace.clone(), ..NewExecution::new(kind, Payload::null()) };

@@ -2,7 +2,7 @@
 
 use super::{Caller, boomerang};
 use crate::clock::sleep;
-use crate::settings::{FAULTY_COMMANDS, class};
+use crate::settings::{FAULTY_COMMANDS, KINDS, class};
 use futures_util::future::join_all;
 use onward_core::{
     Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, Payload, Policy, RetryPolicy, Span,
@@ -134,7 +134,8 @@ impl Submitter {
         let settings = self.0.world.settings.clone();
         let now = self.0.world.hub.now();
         let dice = &mut self.0.dice;
-        let mut new = NewExecution::new(Kind::parse("send-email").ok()?, Payload::of(&dice.below(1_000_000)).ok()?);
+        let mut new =
+            NewExecution::new(Kind::parse(dice.pick(KINDS)?).ok()?, Payload::of(&dice.below(1_000_000)).ok()?);
         new.namespace = dice.pick(&settings.namespaces)?.clone();
         new.lane = dice.pick(&settings.lanes)?.clone();
         new.priority = if dice.percent(70) { 0 } else { dice.between(1, 9_000) as u16 };

@@ -66,7 +66,7 @@ impl OperatorAct for Replay {
         (execution.retries, execution.reclaims, execution.reclaims_in_a_row) = (0, 0, 0);
         (execution.progress, execution.place) = (None, None);
         execution.changed_at = execution.stamp(now);
-        ready::now(execution, Next::Replay, now);
+        ready::now(view, execution, Next::Replay, now)?;
         let replays = execution.replays;
         Ok((What::Replayed { replays, reason: self.reason.clone() }, ActOutcome::Replayed { replays }))
     }

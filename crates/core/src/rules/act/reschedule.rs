@@ -37,7 +37,7 @@ impl OperatorAct for Reschedule {
         let when = When::of_fields("run_at", self.delay, self.run_at)?.unwrap_or_default();
         let at = times::time(view, "run_at", when, now)?;
         execution.changed_at = execution.stamp(now);
-        let until = ready::at(execution, at, WhyDelayed::Operator, next, now);
+        let until = ready::at(view, execution, at, (WhyDelayed::Operator, next), now)?;
         Ok((What::Rescheduled { until }, ActOutcome::Rescheduled { until }))
     }
 }

@@ -26,7 +26,7 @@ impl LeaseEnd for Delay {
         let until = times::time(view, "until", self.when, at.now)?.max(at.now);
         let next = lease::pause(execution, &active, command, Pause::Delayed { until }, at.now);
         execution.reclaims_in_a_row = 0;
-        ready::at(execution, until, WhyDelayed::Worker, next, at.now);
+        ready::at(view, execution, until, (WhyDelayed::Worker, next), at.now)?;
         let mut event = What::Delayed { attempt: active.attempt.number, until };
         if active.stop.is_some() {
             // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.

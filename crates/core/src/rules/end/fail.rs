@@ -79,7 +79,7 @@ impl Failed {
             return Ok((None, finish::finish(view, execution, finished, event)?));
         };
         execution.retries += 1;
-        ready::at(execution, until, WhyDelayed::Retry, Next::Retry, at.now);
+        ready::at(view, execution, until, (WhyDelayed::Retry, Next::Retry), at.now)?;
         Ok((retry_at, event))
     }
 }

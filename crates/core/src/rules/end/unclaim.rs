@@ -28,7 +28,7 @@ impl LeaseEnd for Unclaim {
         if let Some(cancelled) = finish::if_asked(view, execution, &active, at.stamp)? {
             return Ok((cancelled, Reported::READY));
         }
-        ready::now(execution, next, at.now);
+        ready::now(view, execution, next, at.now)?;
         Ok((What::Returned { attempt: active.attempt.number }, Reported::READY))
     }
 }

@@ -38,7 +38,8 @@ fn mend(world: &mut World) {
     }
 }
 
-/// Execution 1 runs for the second time with a unique key and a payload beside it; execution 2 has ended with one.
+/// Execution 1 runs for the second time with a unique key and a payload beside it; execution 2 has ended with
+/// one, and execution 3 waits.
 fn world() -> World {
     let mut world = World::new(2);
     let unique_key = Some("only".parse().unwrap());
@@ -50,6 +51,7 @@ fn world() -> World {
     world.submit(submit(2));
     let fence = world.claim(id(2), 12).fence;
     world.accept(&make::report(50, fence, end::Complete { result: large() }));
+    world.submit(submit(3));
     world
 }
 
@@ -57,9 +59,9 @@ fn unique() -> Key {
     Key::Unique(submit(1).new.namespace, "only".parse().unwrap())
 }
 
-fn class() -> Key {
+fn queues() -> Key {
     let submit = submit(1);
-    Key::class(&submit.new.namespace, &submit.new.lane, &submit.new.requires, id(1).partition())
+    Key::Queues(submit.new.namespace.clone(), submit.new.lane.clone(), id(1).partition())
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn healthy_records_agree() {
 #[test]
 fn what_is_lost_is_found_and_made_again_where_it_can_be() {
     let damage: [(Key, &str, bool); 6] = [
-        (class(), "class_missing", true),
+        (queues(), "queue_missing", true),
         (unique(), "unique_key_missing", true),
         (Key::Attempt(id(1), 1), "part_missing", false),
         (Key::Payload(id(1), PayloadSlot::Input), "part_missing", false),
@@ -84,7 +86,7 @@ fn what_is_lost_is_found_and_made_again_where_it_can_be() {
         assert_eq!(codes(&hurt), [code], "{key} is lost");
         mend(&mut hurt);
         assert_eq!(codes(&hurt), if mendable { vec![] } else { vec![code] }, "{key} is mended as far as possible");
-        if matches!(*lost, Record::Class(_) | Record::Unique(_)) {
+        if matches!(*lost, Record::Queues(_) | Record::Unique(_)) {
             assert_eq!(hurt.records, healthy.records, "{key} is as it was");
         }
     }
@@ -153,7 +155,7 @@ fn a_message_that_its_queue_forgot_is_listed_again() {
 fn what_cannot_be_read_is_told_and_never_touched() {
     let mut hurt = world();
     let newer = Arc::new(Record::Unreadable(Bytes::from_static(b"{\"v\":99}")));
-    for key in [unique(), class(), Key::Execution(id(2))] {
+    for key in [unique(), queues(), Key::Execution(id(2))] {
         hurt.records.insert(key, newer.clone());
     }
     let before = hurt.records.clone();
@@ -166,7 +168,7 @@ fn what_cannot_be_read_is_told_and_never_touched() {
 fn every_finding_explains_itself() {
     let mut hurt = world();
     hurt.records.remove(&Key::Execution(id(2)));
-    hurt.records.remove(&class());
+    hurt.records.remove(&queues());
     for (_, verdict) in verdicts(&hurt) {
         assert!(verdict.finding.to_string().contains(' '), "{verdict:?}");
     }

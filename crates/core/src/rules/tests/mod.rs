@@ -20,6 +20,7 @@ mod operate;
 mod payload;
 mod progress;
 mod purge;
+mod queues;
 mod rank;
 mod refusals;
 mod replay;

@@ -66,7 +66,7 @@ fn nothing_is_left_whatever_belonged_to_it() {
         assert_eq!(told, [What::Purged], "told once, when it begins");
         let gone = world.when_due(id(1));
         assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due(Looked { acted: true, next: None })), 0));
-        let stays = |key: &Key| matches!(key, Key::Class(..) | Key::Unique(..));
+        let stays = |key: &Key| matches!(key, Key::Queues(..) | Key::Unique(..));
         assert!(world.records.keys().all(stays), "a freed key outlives its holder: {:?}", world.records.keys());
     }
 }

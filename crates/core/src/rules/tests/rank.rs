@@ -6,7 +6,7 @@ use crate::rules::world::make::{self, class, id, lane, namespace, submit, with};
 use crate::{Arrival, ExecutionId, Span, Submit, When, limits};
 
 fn queue(world: &World) -> Vec<ExecutionId> {
-    let name = index::ready(&namespace(), &lane(), &class(&[]).name());
+    let name = index::ready(&namespace(), &lane(), &class(&[]), &"work".parse().unwrap());
     let mut ready: Vec<(u64, ExecutionId)> = world
         .executions()
         .flat_map(|execution| {
@@ -89,11 +89,11 @@ fn delayed_work_queues_by_its_time_not_by_its_creation() {
 }
 
 #[test]
-fn each_class_has_a_queue_of_its_own() {
+fn each_class_and_kind_has_a_queue_of_its_own() {
     let mut world = World::new(1);
     world.submit(with!(submit(1), requires: class(&["linux", "gpu"]), priority: 1));
     let execution = world.execution(id(1)).clone();
     let rank = (u64::from(limits::PRIORITY_MAX - 1) << 50) | Arrival::at(world.now, 0).bits();
-    let name = "ready/default/default/gpu+linux".to_owned();
+    let name = "ready/default/default/gpu+linux/work".to_owned();
     assert!(index::entries(&crate::record::Record::Execution(execution.into())).contains(&Entry { name, rank }));
 }

@@ -79,7 +79,12 @@ fn later_cases() -> Vec<(World, Command)> {
     late.pass(Span::seconds(6));
     let mut ended = world.clone();
     ended.operate(303, id(1), make::end());
+    let mut full = World::new(1);
+    for n in 0..limits::QUEUES_MAX {
+        full.submit(with!(submit(n as u128 + 10), kind: format!("kind {n}").parse().unwrap()));
+    }
     vec![
+        (full, again(with!(submit(1), kind: "one more".parse().unwrap()))),
         (world.clone(), make::operate(400, id(3), make::end())),
         (world.clone(), make::operate(400, id(1), make::replay())),
         (world.clone(), make::operate(400, id(1), Act::Reschedule(act::Reschedule::from(When::Now)))),
@@ -126,6 +131,9 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::CapabilityMismatch { .. } => "capability_mismatch",
         Rejection::LanePaused(_) => "lane_paused",
         Rejection::LaneDraining(_) => "lane_draining",
+        // The engine counts lanes, since they are spread over all partitions.
+        Rejection::TooManyLanes => "too_many_lanes",
+        Rejection::TooManyQueues { .. } => "too_many_queues",
         Rejection::NotActive { .. } => "execution_not_active",
         Rejection::Finished { .. } => "execution_finished",
         Rejection::NotFinished { .. } => "execution_not_finished",
@@ -142,7 +150,7 @@ fn code(rejection: &Rejection) -> &'static str {
     }
 }
 
-const CODES: usize = 28;
+const CODES: usize = 29;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {
@@ -173,6 +181,7 @@ fn refusals_tell_programs_what_to_do() {
         (Rejection::CapabilityMismatch { missing: Vec::new() }, Handling::TryOther),
         (Rejection::ExecutionExists(id(1)), Handling::Correct),
         (Rejection::LaneDraining(lane()), Handling::Correct),
+        (Rejection::TooManyLanes, Handling::Correct),
         (Rejection::Finished { execution: id(1), state }, Handling::Correct),
         (Rejection::NotFinished { execution: id(1), state: PublicState::Active }, Handling::Correct),
         (Rejection::NotWaiting { execution: id(1), state }, Handling::Correct),

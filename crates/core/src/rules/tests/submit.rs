@@ -1,6 +1,8 @@
 //! Accepting new work.
 
-use crate::record::{ClassSeen, Format, LaneState, Next, Readiness, Record, State, StoredPayload, Waiting, WhyDelayed};
+use crate::record::{
+    Format, LaneQueues, LaneState, Next, Readiness, Record, State, StoredPayload, Waiting, WhyDelayed,
+};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, after, class, id, lane, namespace, submit, with};
 use crate::{
@@ -32,12 +34,12 @@ fn new_work_is_ready_at_once_and_its_class_is_registered() {
     assert_eq!((execution.attempts, execution.retries, execution.reclaims, execution.epoch), (0, 0, 0, 0));
     assert_eq!((execution.started_at, &execution.last, &execution.result), (None, &None, &None));
     assert!(matches!(&execution.input, StoredPayload::Json(json) if json.as_str() == "null"));
-    let key = Key::class(&namespace(), &lane(), &class(&["gpu"]), HOME);
-    let seen = Record::Class(ClassSeen { format: Format, capabilities: class(&["gpu"]) });
-    assert_eq!(world.record(&key), Some(&seen));
+    let key = Key::Queues(namespace(), lane(), HOME);
+    let registry = LaneQueues::of(&"work".parse().unwrap(), &class(&["gpu"]), world.now);
+    assert_eq!(world.record(&key), Some(&Record::Queues(registry)));
 
     let again = world.home(&command(with!(submit(2), requires: class(&["gpu"]))));
-    assert!(!again.step.writes.contains(&key), "a known class is not written again");
+    assert!(!again.step.writes.contains(&key), "a known queue is not written again");
 }
 
 #[test]
@@ -156,19 +158,6 @@ fn arguments_at_their_limits_are_accepted() {
         Arrival::at(world.now, 0).bits(),
         "the highest priority ranks by time alone"
     );
-}
-
-#[test]
-fn classes_with_one_name_do_not_mix() {
-    let mut world = World::new(1);
-    let long: Vec<String> = (0..20).map(|n| format!("capability-{n}")).collect();
-    let long = class(&long.iter().map(String::as_str).collect::<Vec<_>>());
-    let key = Key::class(&namespace(), &lane(), &long, HOME);
-    world.put(key, Record::Class(ClassSeen { format: Format, capabilities: class(&["other"]) }));
-    let refused = world.refuse(&command(with!(submit(1), requires: long)));
-    assert!(matches!(refused, Rejection::InvalidArgument { field: "requires", .. }));
-    world.submit(with!(submit(2), requires: class(&["-"])));
-    world.submit(submit(3));
 }
 
 #[test]

@@ -66,18 +66,18 @@ fn a_later_refusal_does_not_take_an_earlier_write_back() {
     for absent in [1, 2].map(|n| Key::Execution(id(n))) {
         view.supply(absent, None);
     }
-    let class = Key::class(&namespace(), &lane(), &submit(1).new.requires, HOME);
-    for absent in [class.clone(), Key::LaneCopy(namespace(), lane(), HOME)] {
+    let queues = Key::Queues(namespace(), lane(), HOME);
+    for absent in [queues.clone(), Key::LaneCopy(namespace(), lane(), HOME)] {
         view.supply(absent, None);
     }
     let refused = apply(&mut view, &Command::Submit(with!(submit(1), input: nameless.clone())), world.now);
     assert!(matches!(refused, Err(Stop::Refuse(Rejection::Payload { field: "input", .. }))));
-    assert_eq!(view.writes().count(), 0, "the class had been written and is not any more");
+    assert_eq!(view.writes().count(), 0, "the queue had been written and is not any more");
     apply(&mut view, &Command::Submit(submit(1)), world.now).unwrap();
     apply(&mut view, &Command::Submit(with!(submit(2), input: nameless)), world.now).unwrap_err();
     let written: Vec<&Key> = view.writes().map(|(key, _)| key).collect();
     assert_eq!(written.len(), 2, "{written:?}");
-    assert!(written.contains(&&class) && written.contains(&&Key::Execution(id(1))));
+    assert!(written.contains(&&queues) && written.contains(&&Key::Execution(id(1))));
 }
 
 #[test]

@@ -119,6 +119,7 @@ impl<'a> Change<'a> {
             | Command::Deliver(_)
             | Command::Forget(_)
             | Command::Bury(_)
+            | Command::Prune(_)
             | Command::SetLane(_)
             | Command::IssueKey(_)
             | Command::RevokeKey(_) => None,

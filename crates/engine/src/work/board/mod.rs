@@ -3,36 +3,58 @@
 //! Finding work and parking are one step under the lock, and so are announcing work and finding a waiter. Therefore no
 //! work becomes ready between a worker's search and its parking without one of the two noticing.
 
+mod lane;
 mod refill;
 mod remote;
 
+pub(crate) use lane::QueueName;
+pub(crate) use refill::QueuePage;
+
 use crate::partition::task::SealedReply;
-use crate::work::affinity::{Affinity, Worked};
+use crate::work::affinity::{Affinity, LaneName, Served, Worked};
+use crate::work::board::lane::LaneBoard;
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
-use onward_core::{Class, Lane, Namespace, index};
+use onward_core::{Class, Kind, Lane, Namespace, Rejection, index, limits};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::{Notify, oneshot};
 
+/// Maximum queues that are read at once.
+const REFILL_MAX: usize = 1_000;
+
 /// Identifies a ready queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueKey {
     pub(crate) namespace: Namespace,
     pub(crate) lane: Lane,
+    pub(crate) kind: Kind,
     pub(crate) class: Class,
 }
 
 impl QueueKey {
     pub(crate) fn of(execution: &Execution) -> Self {
-        Self { namespace: execution.namespace.clone(), lane: execution.lane.clone(), class: execution.requires.clone() }
+        let (kind, class) = (execution.kind.clone(), execution.requires.clone());
+        Self { namespace: execution.namespace.clone(), lane: execution.lane.clone(), kind, class }
+    }
+
+    fn new((namespace, lane): &LaneName, (kind, class): &QueueName) -> Self {
+        Self { namespace: namespace.clone(), lane: lane.clone(), kind: kind.clone(), class: class.clone() }
     }
 
     pub(crate) fn index(&self) -> onward_store::IndexName {
-        onward_store::IndexName::new(index::ready(&self.namespace, &self.lane, &self.class.name()))
+        onward_store::IndexName::new(index::ready(&self.namespace, &self.lane, &self.class, &self.kind))
+    }
+
+    fn lane(&self) -> LaneName {
+        (self.namespace.clone(), self.lane.clone())
+    }
+
+    fn name(&self) -> QueueName {
+        (self.kind.clone(), self.class.clone())
     }
 }
 
@@ -41,8 +63,8 @@ impl QueueKey {
 pub(crate) enum Look {
     /// These may be ready; the claim finds out.
     Found(Vec<Origin>),
-    /// The store must be read for this queue first, after this position.
-    Refill(QueueKey, Option<Position>),
+    /// The store must be read for these queues first.
+    Refill(Vec<Refill>),
     /// Nothing is ready; the worker is parked.
     Parked(WaiterId, oneshot::Receiver<SealedReply>),
     /// Another call is reading the store for a queue; query again when a read ends.
@@ -50,6 +72,9 @@ pub(crate) enum Look {
     /// Nothing is ready, and the worker does not wait or the board is closed.
     Nothing,
 }
+
+/// A queue for which the store is read, and the position after which.
+pub(crate) type Refill = (QueueKey, Option<Position>);
 
 /// Queue and position of an entry on the board.
 pub(crate) type Origin = (QueueKey, Position);
@@ -93,6 +118,8 @@ pub(crate) struct Board {
     shares: AtomicBool,
     /// Notified when a worker is parked and there may be work in partitions of other processes.
     pub(crate) remote_awaited: Notify,
+    /// Whether any namespace has as many lanes as it may have; while none has, a submit takes no lock to find out.
+    is_full: AtomicBool,
     /// How often lanes changed, as far as this process knows; written under the lock.
     lane_news: AtomicU64,
 }
@@ -100,7 +127,9 @@ pub(crate) struct Board {
 #[derive(Debug, Default)]
 struct Inner {
     /// Ready work in the partitions from which this process takes work first.
-    queues: BTreeMap<QueueKey, ReadyQueue>,
+    lanes: BTreeMap<LaneName, LaneBoard>,
+    /// How many lanes each namespace has.
+    counts: BTreeMap<Namespace, usize>,
     /// Queues by the name of their index.
     names: BTreeMap<String, QueueKey>,
     /// Queues that may have work in partitions of other processes.
@@ -108,6 +137,8 @@ struct Inner {
     affinity: Affinity,
     worked: Worked,
     waiters: Waiters,
+    /// What workers of other live processes ask for, as far as those are known.
+    elsewhere: Option<Vec<Served>>,
     closed: bool,
 }
 
@@ -117,27 +148,62 @@ impl Board {
     }
 
     /// Makes a queue known; its entries are read when a worker asks for them.
-    pub(crate) fn register(&self, key: QueueKey) {
-        self.lock().queue(key);
+    pub(crate) fn register(&self, key: &QueueKey) {
+        self.lock().open(key, &self.is_full);
+    }
+
+    /// All queues that are known.
+    pub(crate) fn queues(&self) -> BTreeSet<QueueKey> {
+        let inner = self.lock();
+        inner.lanes.iter().flat_map(|(lane, board)| board.names().map(|name| QueueKey::new(lane, name))).collect()
+    }
+
+    /// The queues of a namespace that are known, or those of one of its lanes.
+    pub(crate) fn queues_of(&self, namespace: &Namespace, lane: Option<&Lane>) -> Vec<QueueKey> {
+        let inner = self.lock();
+        let of = |name: &LaneName| name.0 == *namespace && lane.is_none_or(|lane| *lane == name.1);
+        let lanes = inner.lanes.iter().filter(|(name, _)| of(name));
+        lanes.flat_map(|(lane, board)| board.names().map(|name| QueueKey::new(lane, name))).collect()
+    }
+
+    /// The namespaces that have queues.
+    pub(crate) fn namespaces(&self) -> BTreeSet<Namespace> {
+        self.lock().counts.keys().cloned().collect()
+    }
+
+    /// Refuses a lane that would be one too many of its namespace.
+    pub(crate) fn admit(&self, namespace: &Namespace, lane: &Lane) -> Result<(), Rejection> {
+        if !self.is_full.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let inner = self.lock();
+        let full = inner.counts.get(namespace).is_some_and(|count| *count >= limits::LANES_MAX);
+        if full && !inner.lanes.contains_key(&(namespace.clone(), lane.clone())) {
+            return Err(Rejection::TooManyLanes);
+        }
+        Ok(())
+    }
+
+    /// Forgets queues that the registry has forgotten, unless memory holds work of them.
+    pub(crate) fn forget<'a>(&self, gone: impl Iterator<Item = &'a QueueKey>) {
+        let mut inner = self.lock();
+        gone.for_each(|key| inner.forget(key));
     }
 
     /// Takes the best ready work that a worker can run, or parks the worker.
     pub(crate) fn look(&self, wants: &Wants, park: bool) -> Look {
         let mut inner = self.lock();
-        wants.lanes.iter().for_each(|lane| inner.worked.note(&wants.namespace, lane));
+        inner.worked.note(wants);
         let mut found = Vec::new();
         while found.len() < wants.max {
-            let (queue, place) = match inner.best(wants) {
-                Best::At(queue, place) => (queue, place),
-                Best::Unknown(queue) if found.is_empty() => {
-                    let after = inner.queues.get_mut(&queue).and_then(ReadyQueue::begin_refill);
-                    return Look::Refill(queue, after);
+            if inner.has_unknown(wants) {
+                if found.is_empty() {
+                    return Look::Refill(inner.begin_refills(wants));
                 }
-                Best::Unknown(_) | Best::None => break,
-            };
-            if let Some(entries) = inner.queues.get_mut(&queue) {
-                entries.take(&place);
+                break;
             }
+            let Some((queue, place)) = inner.best(wants) else { break };
+            inner.change(&queue, |queue| queue.take(&place));
             found.push((queue, place));
         }
         if !found.is_empty() {
@@ -161,8 +227,11 @@ impl Board {
     /// Takes a waiter that can run this execution, for a hand-off in the commit that makes it ready.
     pub(crate) fn waiter_for(&self, execution: &Execution) -> Option<Waiter> {
         let mut inner = self.lock();
-        let stalled = inner.queues.get(&QueueKey::of(execution)).is_some_and(ReadyQueue::is_stalled);
-        if stalled { None } else { inner.waiters.take(&execution.namespace, &execution.lane, &execution.requires) }
+        if inner.waiters.is_empty() {
+            return None;
+        }
+        let key = QueueKey::of(execution);
+        if inner.is_stalled(&key) { None } else { inner.waiters.take(&key) }
     }
 
     /// Puts back a waiter whose work was gone, ahead of later ones, unless other work in memory matches it.
@@ -171,22 +240,16 @@ impl Board {
         if inner.closed || waiter.answer.is_closed() {
             return PutBack::Gone;
         }
-        match inner.best(&waiter.wants) {
-            Best::At(queue, place) => {
-                if let Some(entries) = inner.queues.get_mut(&queue) {
-                    entries.take(&place);
-                }
-                PutBack::Matched(Box::new(Match { waiter, origin: (queue, place) }))
-            }
-            Best::Unknown(_) => {
-                inner.waiters.put_back(waiter);
-                PutBack::ParkedUnsure
-            }
-            Best::None => {
-                inner.waiters.put_back(waiter);
-                PutBack::Parked
-            }
+        if inner.has_unknown(&waiter.wants) {
+            inner.waiters.put_back(waiter);
+            return PutBack::ParkedUnsure;
         }
+        let Some((queue, place)) = inner.best(&waiter.wants) else {
+            inner.waiters.put_back(waiter);
+            return PutBack::Parked;
+        };
+        inner.change(&queue, |queue| queue.take(&place));
+        PutBack::Matched(Box::new(Match { waiter, origin: (queue, place) }))
     }
 
     /// Parks a waiter again, without matching it with other work.
@@ -201,7 +264,8 @@ impl Board {
     pub(crate) fn restore(&self, (key, place): Origin) {
         let mut inner = self.lock();
         if inner.is_near(&key, &place) {
-            inner.queue(key).add(place);
+            inner.open(&key, &self.is_full);
+            inner.change(&key, |queue| queue.add(place));
         } else {
             inner.remote.insert(key);
         }
@@ -216,17 +280,15 @@ impl Board {
         let mut inner = self.lock();
         let mut ready: Vec<Origin> = Vec::with_capacity(moves.len());
         for Move { from, to } in moves {
-            if let Some((key, place)) = from
-                && let Some(queue) = inner.queues.get_mut(&key)
-            {
-                queue.take(&place);
+            if let Some((key, place)) = from {
+                inner.change(&key, |queue| queue.take(&place));
             }
             ready.extend(to);
         }
         // Who came first is served first, also when there are fewer workers than work.
         ready.sort_by_key(|(_, place)| *place);
         for (key, place) in ready {
-            matches.extend(inner.announce(key, place));
+            matches.extend(inner.announce(key, place, &self.is_full));
         }
         if !inner.remote.is_empty() && !inner.waiters.is_empty() {
             self.remote_awaited.notify_one();
@@ -281,81 +343,111 @@ impl Board {
     }
 }
 
-/// The best work for a worker, as far as memory knows.
-enum Best {
-    At(QueueKey, Position),
-    Unknown(QueueKey),
-    None,
-}
-
 impl Inner {
-    fn announce(&mut self, key: QueueKey, place: Position) -> Option<Match> {
+    fn announce(&mut self, key: QueueKey, place: Position, is_full: &AtomicBool) -> Option<Match> {
+        self.open(&key, is_full);
         if !self.is_near(&key, &place) {
-            self.queue(key.clone());
             self.remote.insert(key);
             return None;
         }
-        let stalled = self.queues.get(&key).is_some_and(ReadyQueue::is_stalled);
-        if !stalled && let Some(waiter) = self.waiters.take(&key.namespace, &key.lane, &key.class) {
+        if !self.is_stalled(&key)
+            && let Some(waiter) = self.waiters.take(&key)
+        {
             return Some(Match { waiter, origin: (key, place) });
         }
-        self.queue(key).add(place);
+        self.change(&key, |queue| queue.add(place));
         None
     }
 
-    /// Returns a queue, and makes it known if it is not.
-    fn queue(&mut self, key: QueueKey) -> &mut ReadyQueue {
-        let names = &mut self.names;
-        self.queues.entry(key).or_insert_with_key(|key| {
-            names.insert(key.index().as_str().to_owned(), key.clone());
-            ReadyQueue::new()
-        })
+    /// Makes a queue known.
+    fn open(&mut self, key: &QueueKey, is_full: &AtomicBool) {
+        let counts = &mut self.counts;
+        let board = self.lanes.entry(key.lane()).or_insert_with(|| {
+            let count = counts.entry(key.namespace.clone()).or_default();
+            *count += 1;
+            is_full.fetch_or(*count >= limits::LANES_MAX, Ordering::Relaxed);
+            LaneBoard::default()
+        });
+        if board.open(&key.name()) {
+            self.names.insert(key.index().as_str().to_owned(), key.clone());
+        }
     }
 
-    /// The best entry over the worker's lanes and classes.
-    fn best(&self, wants: &Wants) -> Best {
-        let mut best: Option<(&QueueKey, Position)> = None;
-        for lane in &wants.lanes {
-            for (key, queue) in self.lane_queues(&wants.namespace, lane) {
-                if !key.class.missing_from(&wants.capabilities).is_empty() {
-                    continue;
-                }
-                if queue.wants_refill() {
-                    return Best::Unknown(key.clone());
-                }
-                let Some(place) = queue.best() else { continue };
-                if best.as_ref().is_none_or(|(_, found)| place.0 < found.0) {
-                    best = Some((key, place));
+    fn forget(&mut self, key: &QueueKey) {
+        let Some(board) = self.lanes.get_mut(&key.lane()) else { return };
+        if !board.close(&key.name()) {
+            return;
+        }
+        self.names.remove(key.index().as_str());
+        self.remote.remove(key);
+        if board.names().next().is_none() {
+            self.lanes.remove(&key.lane());
+            if let Some(count) = self.counts.get_mut(&key.namespace) {
+                *count -= 1;
+                if *count == 0 {
+                    self.counts.remove(&key.namespace);
                 }
             }
         }
-        best.map_or(Best::None, |(key, place)| Best::At(key.clone(), place))
+    }
+
+    /// Changes a queue, if it is known.
+    fn change<T>(&mut self, key: &QueueKey, act: impl FnOnce(&mut ReadyQueue) -> T) -> Option<T> {
+        self.lanes.get_mut(&key.lane())?.change(&key.name(), act)
+    }
+
+    fn queue(&self, key: &QueueKey) -> Option<&ReadyQueue> {
+        self.lanes.get(&key.lane())?.get(&key.name())
+    }
+
+    /// The lanes that a worker asks for, as far as they are known.
+    fn lanes_of(&self, wants: &Wants) -> impl Iterator<Item = (LaneName, &LaneBoard)> {
+        wants.lanes.iter().filter_map(|lane| {
+            let name = (wants.namespace.clone(), lane.clone());
+            self.lanes.get(&name).map(|board| (name, board))
+        })
+    }
+
+    /// The best entry over the worker's lanes and queues; of equal ones, that of the lane named first.
+    fn best(&self, wants: &Wants) -> Option<Origin> {
+        let mut best: Option<(LaneName, Position, &QueueName)> = None;
+        for (lane, board) in self.lanes_of(wants) {
+            if let Some((place, name)) = board.best(wants)
+                && best.as_ref().is_none_or(|(_, found, _)| place.0 < found.0)
+            {
+                best = Some((lane, place, name));
+            }
+        }
+        best.map(|(lane, place, name)| (QueueKey::new(&lane, name), place))
+    }
+
+    /// Whether the store must be read before the best work for a worker is known.
+    fn has_unknown(&self, wants: &Wants) -> bool {
+        self.lanes_of(wants).any(|(_, board)| board.unknown(wants).next().is_some())
+    }
+
+    /// Begins to read the store for all queues that a worker needs.
+    fn begin_refills(&mut self, wants: &Wants) -> Vec<Refill> {
+        let unknown = self
+            .lanes_of(wants)
+            .flat_map(|(lane, board)| board.unknown(wants).map(|name| QueueKey::new(&lane, name)).collect::<Vec<_>>());
+        let unknown: Vec<QueueKey> = unknown.take(REFILL_MAX).collect();
+        let begin = |key: QueueKey| self.change(&key, ReadyQueue::begin_refill).map(|after| (key, after));
+        unknown.into_iter().filter_map(begin).collect()
     }
 
     fn each_of_lane(&mut self, namespace: &Namespace, lane: &Lane, act: impl Fn(&mut ReadyQueue)) {
-        let of_lane = |key: &QueueKey| key.namespace == *namespace && key.lane == *lane;
-        let queues = self.queues.range_mut(first_of(namespace, lane)..);
-        queues.take_while(|(key, _)| of_lane(key)).for_each(|(_, queue)| act(queue));
+        if let Some(board) = self.lanes.get_mut(&(namespace.clone(), lane.clone())) {
+            board.change_all(act);
+        }
     }
 
     /// Whether the store is being read for work that a worker could run.
     fn is_being_read(&self, wants: &Wants) -> bool {
-        let runs = |key: &QueueKey| key.class.missing_from(&wants.capabilities).is_empty();
-        let mut queues = wants.lanes.iter().flat_map(|lane| self.lane_queues(&wants.namespace, lane));
-        queues.any(|(key, queue)| queue.is_refilling() && runs(key))
+        self.lanes_of(wants).any(|(_, board)| board.is_being_read(wants))
     }
 
-    fn lane_queues<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        lane: &'a Lane,
-    ) -> impl Iterator<Item = (&'a QueueKey, &'a ReadyQueue)> {
-        let first = first_of(namespace, lane);
-        self.queues.range(first..).take_while(move |(key, _)| key.namespace == *namespace && key.lane == *lane)
+    fn is_stalled(&self, key: &QueueKey) -> bool {
+        self.queue(key).is_some_and(ReadyQueue::is_stalled)
     }
-}
-
-/// The first key that a queue of a lane can have.
-fn first_of(namespace: &Namespace, lane: &Lane) -> QueueKey {
-    QueueKey { namespace: namespace.clone(), lane: lane.clone(), class: Class::default() }
 }

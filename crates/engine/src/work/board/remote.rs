@@ -1,11 +1,11 @@
 //! Remote work: which queues may have work in partitions of other processes, and which waiters may take it.
 
-use super::{Board, Inner, Match, QueueKey};
+use super::{Board, Inner, Match, QueueKey, Refill};
 use crate::members::roster::Homes;
-use crate::work::affinity::{Affinity, LaneName};
+use crate::work::affinity::{Affinity, Served, includes};
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::Wants;
-use onward_core::{Lane, Namespace, PartitionId};
+use onward_core::{NewExecution, PartitionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,14 +13,44 @@ use std::sync::atomic::Ordering;
 impl Board {
     /// The partitions from which a queue's work is taken first.
     pub(crate) fn near(&self, queue: &QueueKey) -> Homes {
-        self.lock().affinity.of(&queue.namespace, &queue.lane).clone()
+        self.lock().affinity.of(queue).clone()
     }
 
-    /// The lanes from which workers recently asked for work.
-    pub(crate) fn worked(&self) -> Vec<LaneName> {
+    /// The partitions from which the work of each of these queues is taken first.
+    pub(crate) fn all_near(&self, queues: Vec<Refill>) -> Vec<(Refill, Homes)> {
+        let inner = self.lock();
+        queues
+            .into_iter()
+            .map(|refill| {
+                let near = inner.affinity.of(&refill.0).clone();
+                (refill, near)
+            })
+            .collect()
+    }
+
+    /// Notes what the workers of other live processes ask for; `None` when other processes are not known.
+    pub(crate) fn set_served_elsewhere(&self, served: Option<Vec<Served>>) {
+        self.lock().elsewhere = served;
+    }
+
+    /// Which workers ask for the work of a queue.
+    pub(crate) fn served(&self, queue: &QueueKey) -> onward_core::Served {
+        let inner = self.lock();
+        let lane = (queue.namespace.clone(), queue.lane.clone());
+        let serves = |served: &Served| served.get(&lane).is_some_and(|kinds| includes(kinds, &queue.kind));
+        match &inner.elsewhere {
+            _ if inner.worked.serves(queue) => onward_core::Served::Yes,
+            Some(others) if others.iter().any(serves) => onward_core::Served::Yes,
+            Some(_) => onward_core::Served::No,
+            None => onward_core::Served::NotHere,
+        }
+    }
+
+    /// The lanes from which workers recently asked for work, and the kinds they asked for.
+    pub(crate) fn worked(&self) -> Served {
         let mut inner = self.lock();
         let Inner { worked, waiters, .. } = &mut *inner;
-        worked.look(|(namespace, lane)| waiters.any(namespace, lane))
+        worked.look(|lane, kinds| waiters.waits(lane, kinds))
     }
 
     /// Sets how lanes are shared. After a change every queue is read again: its entries came from other partitions.
@@ -39,13 +69,14 @@ impl Board {
 
     /// The partitions from which workers of this process take new work of a lane first, as long as they keep up with
     /// it; `None` when any partition will do.
-    pub(crate) fn roomy(&self, namespace: &Namespace, lane: &Lane) -> Option<Arc<BTreeSet<PartitionId>>> {
+    pub(crate) fn roomy(&self, new: &NewExecution) -> Option<Arc<BTreeSet<PartitionId>>> {
         if !self.shares.load(Ordering::Relaxed) {
             return None;
         }
         let inner = self.lock();
-        let Homes::Some(homes) = inner.affinity.of(namespace, lane) else { return None };
-        let keeps_up = inner.lane_queues(namespace, lane).all(|(_, queue)| queue.is_short());
+        let lane = (new.namespace.clone(), new.lane.clone());
+        let Homes::Some(homes) = inner.affinity.of_kind(&lane, &new.kind) else { return None };
+        let keeps_up = inner.lanes.get(&lane).is_none_or(|board| board.is_short(&new.kind));
         (keeps_up && !homes.is_empty()).then(|| homes.clone())
     }
 
@@ -53,10 +84,8 @@ impl Board {
     pub(crate) fn told(&self, index: &str, partition: PartitionId) -> bool {
         let mut inner = self.lock();
         let Some(key) = inner.names.get(index).cloned() else { return false };
-        if inner.affinity.of(&key.namespace, &key.lane).contains(partition) {
-            if let Some(queue) = inner.queues.get_mut(&key) {
-                queue.doubt();
-            }
+        if inner.affinity.of(&key).contains(partition) {
+            inner.change(&key, ReadyQueue::doubt);
         } else {
             inner.remote.insert(key);
             drop(inner);
@@ -68,7 +97,7 @@ impl Board {
     /// The queues that a worker is parked on and that may have remote work.
     pub(crate) fn awaited_remote_queues(&self) -> Vec<QueueKey> {
         let inner = self.lock();
-        let awaited = |key: &&QueueKey| inner.waiters.any(&key.namespace, &key.lane) && !inner.is_stalled(key);
+        let awaited = |key: &&QueueKey| inner.waiters.any(key) && !inner.is_stalled(key);
         inner.remote.iter().filter(awaited).cloned().collect()
     }
 
@@ -78,7 +107,7 @@ impl Board {
         let fits = |key: &&QueueKey| {
             key.namespace == wants.namespace
                 && wants.lanes.contains(&key.lane)
-                && key.class.missing_from(&wants.capabilities).is_empty()
+                && wants.runs(&key.name())
                 && !inner.is_stalled(key)
         };
         inner.remote.iter().filter(fits).cloned().collect()
@@ -87,7 +116,7 @@ impl Board {
     /// The queues with local work, its first position, and perhaps older remote work.
     pub(crate) fn perhaps_overtaken(&self) -> Vec<(QueueKey, Position)> {
         let inner = self.lock();
-        let first = |key: &QueueKey| Some((key.clone(), inner.queues.get(key)?.best()?));
+        let first = |key: &QueueKey| Some((key.clone(), inner.queue(key)?.best()?));
         inner.remote.iter().filter_map(first).collect()
     }
 
@@ -100,7 +129,7 @@ impl Board {
     pub(crate) fn note_remote(&self, key: &QueueKey) {
         let mut inner = self.lock();
         inner.remote.insert(key.clone());
-        if inner.waiters.any(&key.namespace, &key.lane) {
+        if inner.waiters.any(key) {
             self.remote_awaited.notify_one();
         }
     }
@@ -109,7 +138,7 @@ impl Board {
     pub(crate) fn match_remote(&self, key: &QueueKey, places: Vec<Position>) -> Vec<Match> {
         let mut inner = self.lock();
         let matched = |place| {
-            let waiter = inner.waiters.take(&key.namespace, &key.lane, &key.class)?;
+            let waiter = inner.waiters.take(key)?;
             Some(Match { waiter, origin: (key.clone(), place) })
         };
         places.into_iter().map_while(matched).collect()
@@ -117,31 +146,27 @@ impl Board {
 
     /// Adds remote work to the local queue.
     pub(crate) fn adopt(&self, key: &QueueKey, places: Vec<Position>) {
-        if let Some(queue) = self.lock().queues.get_mut(key) {
-            places.into_iter().for_each(|place| queue.add(place));
-        }
+        self.lock().change(key, |queue| places.into_iter().for_each(|place| queue.add(place)));
     }
 }
 
 impl Inner {
     pub(super) fn is_near(&self, key: &QueueKey, place: &Position) -> bool {
-        self.affinity.of(&key.namespace, &key.lane).contains(place.1.partition())
-    }
-
-    fn is_stalled(&self, key: &QueueKey) -> bool {
-        self.queues.get(key).is_some_and(ReadyQueue::is_stalled)
+        self.affinity.of(key).contains(place.1.partition())
     }
 
     /// Marks every queue, local and remote, to be read again when it is used up.
     pub(super) fn doubt_all(&mut self, forget: bool) {
-        for (key, queue) in &mut self.queues {
-            if forget {
-                queue.reset();
-            }
-            queue.doubt();
-            if *self.affinity.of(&key.namespace, &key.lane) != Homes::Everywhere {
-                self.remote.insert(key.clone());
-            }
+        let Self { lanes, affinity, remote, .. } = self;
+        for (lane, board) in lanes {
+            board.change_all(|queue| {
+                if forget {
+                    queue.reset();
+                }
+                queue.doubt();
+            });
+            let shared = board.names().map(|name| QueueKey::new(lane, name));
+            remote.extend(shared.filter(|key| *affinity.of(key) != Homes::Everywhere));
         }
     }
 }

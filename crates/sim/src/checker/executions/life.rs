@@ -53,7 +53,8 @@ impl Checker {
             let since = self.executions.ready_since(execution.id)?.max(open_since);
             let (wants, waits_since) = idle.iter().find(|(wants, waits_since)| {
                 let fits = wants.namespace == execution.namespace && wants.lanes.contains(&execution.lane);
-                let able = execution.requires.missing_from(&wants.capabilities).is_empty();
+                let asks = wants.kinds.as_ref().is_none_or(|kinds| kinds.contains(&execution.kind));
+                let able = asks && execution.requires.missing_from(&wants.capabilities).is_empty();
                 fits && able && (*waits_since).max(since) + patience < now
             })?;
             Some(format!("{} is ready since {since} and {} waits since {waits_since}", execution.id, wants.worker))

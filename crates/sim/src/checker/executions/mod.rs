@@ -199,7 +199,8 @@ impl Executions {
         }
         let Some(asks) = self.workers.get(worker) else { return Err(format!("nobody is called {worker}")) };
         let lane_fits = asks.namespace == execution.namespace && asks.lanes.contains(&execution.lane);
-        if !lane_fits || !execution.requires.missing_from(&asks.capabilities).is_empty() {
+        let kind_fits = asks.kinds.as_ref().is_none_or(|kinds| kinds.contains(&execution.kind));
+        if !lane_fits || !kind_fits || !execution.requires.missing_from(&asks.capabilities).is_empty() {
             return Err(format!("{worker} got work that it did not ask for or cannot do"));
         }
         Ok(())
