@@ -111,7 +111,7 @@ async fn complete(engine: &Engine, fence: Fence) -> Result<(), Error> {
 type Cost = [Option<f64>; COLUMNS.len()];
 
 /// Where everything passes that an engine asks of its store.
-struct Door<'a> {
+pub(crate) struct Door<'a> {
     site: &'a Site,
     store: Arc<dyn Store>,
     /// Requests that asking the server costs.
@@ -119,7 +119,7 @@ struct Door<'a> {
 }
 
 impl<'a> Door<'a> {
-    fn new(site: &'a Site, store: Arc<dyn Store>) -> Result<Self, Error> {
+    pub(crate) fn new(site: &'a Site, store: Arc<dyn Store>) -> Result<Self, Error> {
         let mut costs = Vec::new();
         for _ in 0..5 {
             let moment = site.moment()?;
@@ -129,7 +129,7 @@ impl<'a> Door<'a> {
     }
 
     /// A new engine that has done what a start does.
-    async fn engine(&self) -> Result<Engine, Error> {
+    pub(crate) async fn engine(&self) -> Result<Engine, Error> {
         let engine = Engine::start(self.store.clone(), Options::default()).await?;
         self.calm(CALM_START).await?;
         Ok(engine)

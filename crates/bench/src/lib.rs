@@ -22,6 +22,7 @@ mod look;
 mod measure;
 mod midnight;
 mod processes;
+mod queues;
 mod raw;
 mod recovery;
 mod remote;
@@ -103,6 +104,8 @@ pub(crate) enum Scenario {
     Timers,
     /// How soon 100,000 executions are ready that are due at one instant after a restart.
     Midnight,
+    /// What a claim costs in a lane with 500 queues.
+    Queues,
     /// How soon the work of a killed process can be claimed again.
     Recovery,
     /// What three processes on one store do together, beside one.
@@ -163,6 +166,7 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Drain => drain::measure(site, size).await,
         Scenario::Timers => timers::measure(site, size).await,
         Scenario::Midnight => midnight::measure(site, size).await,
+        Scenario::Queues => queues::measure(site, size).await,
         Scenario::Recovery => recovery::measure(site, size).await,
         Scenario::Processes => processes::measure(site, size).await,
         Scenario::Remote => remote::measure(site, size).await,

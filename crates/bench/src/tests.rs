@@ -34,7 +34,7 @@ fn check(report: &Report, bars: &[&str]) {
 }
 
 /// The scenarios of one process in the order in which they run, and the bars of each.
-const OF_ONE_PROCESS: [(Scenario, &[&str]); 10] = [
+const OF_ONE_PROCESS: [(Scenario, &[&str]); 11] = [
     (Scenario::Idle, &["rows written", "reads", "processor"]),
     (
         Scenario::Lifecycle,
@@ -52,6 +52,7 @@ const OF_ONE_PROCESS: [(Scenario, &[&str]); 10] = [
     (Scenario::Drain, &[]),
     (Scenario::Timers, &["late, p50", "late, p99 to max(50 ms, 5 × raw)"]),
     (Scenario::Midnight, &["all ready / submitting"]),
+    (Scenario::Queues, &["reads of the first claim", "a later claim, many / one queue"]),
     (Scenario::Leases, &["cost of held leases", "leases that expired"]),
     (Scenario::Retention, &["while removing / without", "gone after so many times its retention"]),
     (Scenario::Costs, &[]),
