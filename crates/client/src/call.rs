@@ -2,7 +2,7 @@
 
 use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
 use crate::{AttemptDescription, Description, Error, Found, Result};
-use onward_core::record::{PublicState, Transition};
+use onward_core::record::{ExpiredBy, PublicState, Transition};
 use onward_core::{
     Act, ActOutcome, Actor, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
     Namespace, NewExecution, Payload, Reason, Renewed, Report, Reported, Span, Submitted,
@@ -190,7 +190,7 @@ pub enum Ending {
     /// Somebody wanted it no more.
     Cancelled(Reason),
     /// Its time was up.
-    Expired(Failure),
+    Expired(Failure, Option<ExpiredBy>),
 }
 
 /// What came of reports.

@@ -427,7 +427,9 @@ impl Ending {
             Self::Success(result) => Ok(result),
             Self::None(state) => Err(Error::WaitTimedOut { id, state, waited: Span(0) }),
             Self::Failed(failure) => Err(Error::ExecutionFailed { id, failure: Box::new(failure) }),
-            Self::Expired(failure) => Err(Error::ExecutionExpired { id, failure: Box::new(failure) }),
+            Self::Expired(failure, expired_by) => {
+                Err(Error::ExecutionExpired { id, failure: Box::new(failure), expired_by })
+            }
             Self::Cancelled(reason) => Err(Error::ExecutionCancelled { id, reason }),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::AddressError;
 use crate::wire::Problem;
-use onward_core::record::PublicState;
+use onward_core::record::{ExpiredBy, PublicState};
 use onward_core::{ExecutionId, Failure, IdError, NameError, PayloadError, Reason, Rejection, Span, TraceError};
 
 /// The result of a client call.
@@ -72,8 +72,10 @@ pub enum Error {
     ExecutionExpired {
         /// The execution.
         id: ExecutionId,
-        /// The timeout or deadline that it exceeded.
+        /// Why.
         failure: Box<Failure>,
+        /// Which time was over: that of its last attempt, or its deadline.
+        expired_by: Option<ExpiredBy>,
     },
     /// The execution did not end before the wait timed out.
     #[error("execution {id} is still {state} after {waited}", state = state.as_str())]

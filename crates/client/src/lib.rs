@@ -144,7 +144,9 @@ pub use {
     worker::{Worker, WorkerHandle},
 };
 
-pub use onward_core::record::{AttemptKind, Cancellation, Canceller, LaneState, Progress, PublicState, StopRequest};
+pub use onward_core::record::{
+    AttemptKind, Cancellation, Canceller, ExpiredBy, LaneState, Progress, PublicState, StopRequest,
+};
 pub use onward_core::{
     Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name, NameError,
     Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey, TagValue,

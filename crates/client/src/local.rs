@@ -124,7 +124,7 @@ impl Local {
                 Ending::Success(result.unwrap_or_else(Payload::null))
             }
             Outcome::Failed => Ending::Failed(failure()),
-            Outcome::Expired => Ending::Expired(failure()),
+            Outcome::Expired => Ending::Expired(failure(), finished.expired_by),
             Outcome::Cancelled => {
                 Ending::Cancelled(finished.cancelled.as_ref().map(|by| by.reason.clone()).unwrap_or_default())
             }

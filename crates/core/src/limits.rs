@@ -2,7 +2,7 @@
 
 use crate::{Rejection, Span};
 
-/// Longest namespace. With lane and class it must fit a 200-byte key.
+/// Longest namespace. With lane, class and kind it must fit a name of 200 bytes.
 pub const NAMESPACE_BYTES_MAX: usize = 40;
 /// Longest lane name; same reason.
 pub const LANE_BYTES_MAX: usize = 64;
@@ -163,7 +163,7 @@ pub const PAGE_MAX: usize = 1_000;
 pub const QUEUE_MAX: usize = 4_096;
 /// Further room for what frees held work: renewals, completions, due times.
 pub const QUEUE_RESERVE: usize = 4_096;
-/// Ready entries kept in memory for each lane and class; the rest is read when they are used up.
+/// Ready entries kept in memory for each queue; the rest is read when they are used up.
 pub const READY_MAX: usize = 1_024;
 /// Due times kept in memory; later ones are read when they come near.
 pub const TIMERS_MAX: usize = 65_536;

@@ -6,7 +6,7 @@ use crate::members::roster::Homes;
 use crate::members::{heartbeat, wakes};
 use crate::partition::Partition;
 use crate::shared::{PartitionHandle, Shared};
-use crate::timers::{due, housekeeping};
+use crate::timers::{due, housekeeping, review};
 use crate::work::placement::Placement;
 use crate::work::{claims, registry, remote};
 use crate::{Error, MetricsSnapshot, Options, Wants, shared};
@@ -63,6 +63,7 @@ impl Engine {
         supervise(&shared, "members", heartbeat::run);
         supervise(&shared, "timers", |shared| due::run(shared, DueKind::Timer));
         supervise(&shared, "leases", |shared| due::run(shared, DueKind::Lease));
+        supervise(&shared, "lease review", review::run);
         supervise(&shared, "sweep", due::sweep);
         supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);

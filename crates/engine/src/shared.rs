@@ -138,7 +138,7 @@ impl Shared {
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
         };
         if let Command::Submit(submit) = command {
-            self.board.admit(&submit.new.namespace, &submit.new.lane)?;
+            self.board.admit(&submit.new)?;
         }
         let reserve = if command.urgency() == Urgency::Sheddable { 0 } else { limits::QUEUE_RESERVE };
         if handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {

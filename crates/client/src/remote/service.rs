@@ -275,7 +275,7 @@ fn unhappy(code: &str, found: Description) -> Option<Ending> {
     let failure = found.failure.unwrap_or_else(unexplained);
     match code {
         "execution_failed" => Some(Ending::Failed(failure)),
-        "execution_expired" => Some(Ending::Expired(failure)),
+        "execution_expired" => Some(Ending::Expired(failure, found.expired_by)),
         "execution_cancelled" => Some(Ending::Cancelled(found.cancelled.map(|by| by.reason).unwrap_or_default())),
         _ => None,
     }

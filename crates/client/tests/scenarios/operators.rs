@@ -1,7 +1,7 @@
 //! What operators do with executions, end to end: cancel, ask to stop, reschedule, prioritise, tag, revoke, replay, purge.
 
 use crate::world::on_every_store;
-use onward::{Canceller, Context, Failed, Policy, PublicState, RetryPolicy, Span, Worker};
+use onward::{Canceller, Context, Error, ExpiredBy, Failed, Policy, PublicState, RetryPolicy, Span, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
@@ -163,7 +163,9 @@ on_every_store! {
         world.advance(Span::seconds(20));
         let done = world.until_state(slow, PublicState::Expired).await;
         assert_eq!(done.failure.unwrap().category.as_str(), "timeout");
-        assert_eq!(client.result::<()>(slow).await.unwrap_err().code(), "execution_expired");
+        let expired = client.result::<()>(slow).await.unwrap_err();
+        let by_timeout = matches!(&expired, Error::ExecutionExpired { expired_by: Some(ExpiredBy::AttemptTimeout), .. });
+        assert!(expired.code() == "execution_expired" && by_timeout, "{expired:?}");
 
         let late = client.submit("wait", &()).delay(HOUR).deadline(Duration::from_secs(60)).await.unwrap().id;
         world.advance(Span::seconds(60));

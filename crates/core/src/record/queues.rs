@@ -2,7 +2,7 @@
 
 use super::{Format, Stored};
 use crate::index::{self, DueKind, Entry};
-use crate::{Class, Kind, Millis, limits};
+use crate::{Class, Kind, Millis, Span, limits};
 use serde::{Deserialize, Serialize};
 
 /// The queues of a lane in one partition, so that workers know where to look.
@@ -32,9 +32,8 @@ pub struct QueueSeen {
 impl LaneQueues {
     /// A registry with one queue.
     pub(crate) fn of(kind: &Kind, class: &Class, now: Millis) -> Self {
-        let mut registry = Self { format: Format, grown_at: now, queues: Vec::new() };
-        registry.note(kind, class, now);
-        registry
+        let queues = vec![QueueSeen { kind: kind.clone(), class: class.clone(), used_at: now }];
+        Self { format: Format, grown_at: now, queues }
     }
 
     /// Whether a queue is known, and lately enough that its use need not be noted again.
@@ -54,7 +53,8 @@ impl LaneQueues {
             Ok(at) => self.queues[at].used_at = now,
             Err(at) => {
                 self.queues.insert(at, QueueSeen { kind: kind.clone(), class: class.clone(), used_at: now });
-                self.grown_at = self.grown_at.max(now);
+                // Never the same twice, so that a reader can tell that it has grown.
+                self.grown_at = now.max(self.grown_at + Span(1));
             }
         }
     }

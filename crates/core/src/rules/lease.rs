@@ -112,17 +112,17 @@ pub(crate) fn set_back(view: &mut View, active: &mut Active, now: Millis) -> boo
     let lease = &mut active.lease;
     if lease.expires_at > latest + lease.ttl {
         // By a clock that is behind the store's every lease looks like this: the store decides.
-        view.not_after(latest.min(lease.expires_at - lease.ttl));
+        view.not_after(latest);
         lease.expires_at = now + lease.ttl;
         changed = true;
     }
     if active.attempt.running_since() > latest {
-        view.not_after(active.attempt.running_since());
+        view.not_after(latest);
         active.attempt.since = Some(now);
         changed = true;
     }
     if let Some(stop) = active.stop.as_mut().filter(|stop| stop.until > latest + stop.grace) {
-        view.not_after(latest.min(stop.until - stop.grace));
+        view.not_after(latest);
         stop.until = now + stop.grace;
         changed = true;
     }

@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 const STEP: usize = 500;
 /// Entries scanned for one page before it returns with what it has.
 const SCAN_MAX: usize = 20_000;
+/// Indexes that are read at once.
+const AT_ONCE: usize = 64;
 /// Limit up to which the entries of one index are counted.
 const COUNT_MAX: u64 = 100_000;
 
@@ -146,9 +148,11 @@ impl Engine {
         };
         let mut waiting = Count { n: 0, capped: false };
         let queues = ready_indexes(&self.shared, namespace, None).await?;
-        for count in join_all(queues.iter().map(|queue| count(&self.shared, queue))).await {
-            let count = count?;
-            waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
+        for some in queues.chunks(AT_ONCE) {
+            for count in join_all(some.iter().map(|queue| count(&self.shared, queue))).await {
+                let count = count?;
+                waiting = Count { n: waiting.n + count.n, capped: waiting.capped || count.capped };
+            }
         }
         // At the same time, since each count scans an index of its own.
         let (all, delayed, completed, failed, cancelled, expired) = (
@@ -225,19 +229,28 @@ async fn step(shared: &Shared, path: &AccessPath, from: Option<Resume>, size: us
         AccessPath::Indexes(indexes, range) => {
             let range = Resume::limit(from, range.clone());
             let descending = range.direction == Direction::Descending;
-            let wanted: Vec<_> = indexes.iter().map(|index| (index.clone(), range.clone())).collect();
-            let pages = shared.store.scan_many(&wanted, &Partitions::All, size).await?;
-            let found = pages.iter().flat_map(|page| &page.items);
-            (found.filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))).collect(), descending)
+            let mut positions = Vec::new();
+            for some in indexes.chunks(AT_ONCE) {
+                let wanted: Vec<_> = some.iter().map(|index| (index.clone(), range.clone())).collect();
+                let pages = shared.store.scan_many(&wanted, &Partitions::All, size).await?;
+                let found = pages.iter().flat_map(|page| &page.items);
+                positions.extend(found.filter_map(|found| Some((found.rank, found.key.as_str().parse().ok()?))));
+                first(&mut positions, descending, size);
+            }
+            (positions, descending)
         }
     };
-    // Several queues were read from the same position on; together they are one queue.
+    first(&mut positions, descending, size);
+    Ok(positions)
+}
+
+/// Keeps the first of several queues that were read from the same position on; together they are one queue.
+fn first(positions: &mut Vec<Position>, descending: bool, size: usize) {
     positions.sort_by_cached_key(|(rank, id)| (*rank, id.name()));
     if descending {
         positions.reverse();
     }
     positions.truncate(size);
-    Ok(positions)
 }
 
 /// Reads up to `size` due times of running work.

@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering;
 
 /// A due time changed that the home of the partition may not know and will not read in time by itself.
 const DUE: &str = "due";
-/// A lane or a class changed.
+/// A lane changed, or a queue was added.
 const REGISTRY: &str = "registry";
 
-/// The topics of a batch: ready queues with work not taken here, changes of lanes and classes, and near due times.
+/// The topics of a batch: ready queues with work not taken here, changes of lanes, new queues, and near due times.
 pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) -> Vec<String> {
     // Neighbouring changes mostly go to the same queue; one key is built for each run of them.
     let mut ready: Vec<&Execution> = changes.iter().filter_map(|change| ready(change.after.as_deref()?)).collect();
@@ -25,7 +25,7 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     });
     let queues: BTreeSet<QueueKey> = ready.into_iter().map(QueueKey::of).collect();
     let mut topics: Vec<String> = queues.iter().map(|queue| queue.index().as_str().to_owned()).collect();
-    if changes.iter().any(|change| matches!(change.key, Key::Queues(..) | Key::LaneCopy(..))) {
+    if changes.iter().any(|change| matches!(change.key, Key::LaneCopy(..)) || grew(change)) {
         topics.push(REGISTRY.to_owned());
     }
     if !shared.is_home(partition) || shared.unsure.load(Ordering::Relaxed) {
@@ -42,12 +42,19 @@ pub(crate) fn of(shared: &Shared, partition: PartitionId, changes: &[Change]) ->
     topics
 }
 
+/// Whether a change lists a queue that was not listed before.
+fn grew(change: &Change) -> bool {
+    let grown_at = |record: &Record| if let Record::Queues(registry) = record { Some(registry.grown_at) } else { None };
+    let (before, after) = (change.before.as_deref().and_then(grown_at), change.after.as_deref().and_then(grown_at));
+    after.is_some() && after != before
+}
+
 /// Wake-ups from other processes, merged.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     /// Something unknown was committed.
     pub(crate) anything: bool,
-    /// A lane or a class changed.
+    /// A lane changed, or a queue was added.
     pub(crate) registry: bool,
     /// Partitions with due times that may be unknown here.
     pub(crate) due: BTreeSet<PartitionId>,

@@ -40,7 +40,7 @@ async fn look(shared: &Shared, mut heard: Heard) {
     shared.event_reads.tell();
     let told = !heard.ready.is_empty();
     for (queue, partitions) in std::mem::take(&mut heard.ready) {
-        // An unknown queue belongs to an unknown class.
+        // An unknown queue is in the registry.
         heard.registry |= !partitions.into_iter().all(|partition| shared.board.told(&queue, partition));
     }
     if heard.anything || heard.registry {

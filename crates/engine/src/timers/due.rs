@@ -27,21 +27,14 @@ pub(crate) async fn run(shared: Arc<Shared>, kind: DueKind) {
     let mut tracker = FailureTracker::new();
     let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
     let mut before = Homes::Nowhere;
-    // The time may have been set back while no process looked.
-    let mut doubted = true;
     let timers = shared.timers.of(kind);
     loop {
         let now = homes.borrow_and_update().clone();
         if now != before {
             timers.reset();
-            (before, doubted) = (now, true);
+            before = now;
         }
-        let mut pause = None;
-        if before != Homes::Nowhere {
-            doubted = doubted && kind == DueKind::Lease && !look_over(&shared, kind).await;
-            pause = fire(&shared, kind, &mut tracker, &mut fired).await;
-        }
-        let pause = if doubted { Some(RETRY_AFTER) } else { pause };
+        let pause = if before != Homes::Nowhere { fire(&shared, kind, &mut tracker, &mut fired).await } else { None };
         let sleep = async {
             match pause {
                 Some(pause) => shared.clock.sleep(pause).await,
@@ -59,7 +52,6 @@ pub(crate) async fn run(shared: Arc<Shared>, kind: DueKind) {
             }
             _ = homes.changed() => {}
             () = timers.earlier.notified() => {}
-            () = shared.time.set_back.notified(), if kind == DueKind::Lease => doubted = true,
             () = sleep => {}
         }
     }
@@ -166,33 +158,6 @@ async fn read(shared: &Shared, kind: DueKind, from: Place, until: Millis) -> Spa
         Err(error) => {
             tracing::warn!(%error, "due times could not be read; trying again");
             RETRY_AFTER
-        }
-    }
-}
-
-/// Has every record of a kind looked at once, however far ahead its due time lies: after the time was set back the rule
-/// brings those nearer that were computed before. Answers whether all were read.
-async fn look_over(shared: &Shared, kind: DueKind) -> bool {
-    let Some(homes) = shared.homes().partitions() else { return true };
-    let now = shared.time.now();
-    let mut range = Range::between(kind.rank(now), kind.rank(Millis(u64::MAX)));
-    loop {
-        match shared.store.due(&homes, range.clone(), limits::DUE_PAGE_MAX).await {
-            Ok(page) => {
-                range.after = page.items.last().map(|last| (last.rank, last.key.clone()));
-                for found in page.items {
-                    if let Ok(key) = found.key.as_str().parse::<Key>() {
-                        shared.timers.of(kind).remind(PartitionId(found.partition.0), &key, now);
-                    }
-                }
-                if !page.more {
-                    return true;
-                }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "leases could not be looked at after the time was set back; trying again");
-                return false;
-            }
         }
     }
 }

@@ -4,3 +4,4 @@ pub(crate) mod due;
 pub(crate) mod failures;
 pub(crate) mod heap;
 pub(crate) mod housekeeping;
+pub(crate) mod review;

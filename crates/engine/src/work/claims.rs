@@ -40,6 +40,8 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
             Look::Refill(queues) => {
                 if let Err(error) = refill(shared, queues).await {
                     if !error.is_temporary() || shared.clock.now() >= deadline {
+                        // Other workers may be parked on what this call began to read.
+                        shared.serve_waiters_later();
                         return Err(error);
                     }
                     shared.clock.rest(READ_AGAIN_AFTER).await;
@@ -210,8 +212,14 @@ pub(crate) async fn look_again(shared: &Shared, forget: bool) {
 /// Matches waiters with ready work: with what is in memory, and with what must be read for the queues they wait for.
 pub(crate) async fn serve_waiters(shared: &Shared) {
     shared.claim_matches(shared.board.match_waiting());
-    if let Err(error) = refill(shared, shared.board.begin_awaited()).await {
-        tracing::warn!(%error, "ready work could not be read; trying again");
-        shared.serve_waiters_later();
+    loop {
+        let unknown = shared.board.begin_awaited();
+        if unknown.is_empty() {
+            return;
+        }
+        if let Err(error) = refill(shared, unknown).await {
+            tracing::warn!(%error, "ready work could not be read; trying again");
+            return shared.serve_waiters_later();
+        }
     }
 }

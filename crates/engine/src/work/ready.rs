@@ -25,7 +25,7 @@ pub(crate) enum Known {
     All,
 }
 
-/// Ready work of one lane and class.
+/// Ready work of one queue.
 #[derive(Debug)]
 pub(crate) struct ReadyQueue {
     entries: BTreeSet<Position>,
@@ -35,6 +35,8 @@ pub(crate) struct ReadyQueue {
     meanwhile: Vec<Position>,
     /// Claims are refused here until the lane changes.
     stalled: bool,
+    /// Whether it was used or registered since the registry was last read whole.
+    pub(crate) touched: bool,
     /// Another process may have added entries: memory is used up first, then the store is read from the start.
     doubted: bool,
 }
@@ -48,6 +50,7 @@ impl ReadyQueue {
             meanwhile: Vec::new(),
             stalled: false,
             doubted: false,
+            touched: true,
         }
     }
 

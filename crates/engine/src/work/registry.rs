@@ -11,14 +11,19 @@ use onward_store::{IndexName, Partitions, Range};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far before the last read the next one begins, so that what was added meanwhile by another clock is found too.
-const OVERLAP: Span = Span::minutes(1);
+/// How far before the last read the next one begins: a batch may be on its way for almost as long, with the time at which
+/// its rules ran.
+const OVERLAP: Span = Span(limits::BATCH_LIFE.0 + Span::minutes(1).0);
 /// Reads of what is new after which the registry is read whole; that forgets what was removed.
 const WHOLE_EVERY: u32 = 100;
 
 /// How much of the registry this process has read.
 #[derive(Debug, Default)]
-pub(crate) struct Registry(Mutex<Option<LastRead>>);
+pub(crate) struct Registry {
+    last: Mutex<Option<LastRead>>,
+    /// The entries that the next read meets again, with their ranks: one that has not grown is not loaded again.
+    recent: Mutex<BTreeMap<Key, u64>>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct LastRead {
@@ -32,14 +37,29 @@ struct LastRead {
 impl Registry {
     /// The time from which a read that begins now must read; `None` for all.
     fn from(&self, now: LastRead) -> Option<Millis> {
-        let last = (*self.0.lock())?;
+        let last = (*self.last.lock())?;
         (last.set_back == now.set_back && last.parts < WHOLE_EVERY).then(|| last.at.min(now.at) - OVERLAP)
     }
 
     fn read(&self, now: LastRead, whole: bool) {
-        let mut last = self.0.lock();
+        let mut last = self.last.lock();
         let parts = last.filter(|_| !whole).map_or(0, |last| last.parts + 1);
         *last = Some(LastRead { parts, ..now });
+    }
+
+    /// The entries that have grown since they were loaded last.
+    fn grown(&self, found: impl Iterator<Item = (Key, u64)>) -> Vec<(Key, u64)> {
+        let recent = self.recent.lock();
+        found.filter(|(key, rank)| recent.get(key) != Some(rank)).collect()
+    }
+
+    fn loaded(&self, entries: Vec<(Key, u64)>) {
+        self.recent.lock().extend(entries);
+    }
+
+    /// Forgets the entries that no read meets again; all when `from` is none.
+    fn forget_before(&self, from: Option<Millis>) {
+        self.recent.lock().retain(|_, rank| from.is_some_and(|from| *rank >= from.0));
     }
 }
 
@@ -47,17 +67,20 @@ impl Registry {
 pub(crate) async fn read(shared: &Shared) -> Result<(), Error> {
     let now = LastRead { at: shared.time.now(), set_back: shared.time.times_set_back(), parts: 0 };
     let from = shared.registry.from(now);
+    shared.registry.forget_before(from);
     let before = if from.is_none() { shared.board.queues() } else { BTreeSet::new() };
     let mut found = BTreeSet::new();
     let registry = IndexName::new(index::QUEUES);
     let mut range = Range { from: from.map(|from| from.0), ..Range::default() };
     loop {
         let page = shared.store.scan(&registry, &Partitions::All, range.clone(), limits::PAGE_MAX).await?;
-        let keys = page.items.iter().filter_map(|item| item.key.as_str().parse::<Key>().ok());
-        for queue in load(shared, keys).await? {
+        let read = page.items.iter().filter_map(|item| Some((item.key.as_str().parse::<Key>().ok()?, item.rank)));
+        let grown = shared.registry.grown(read);
+        for queue in load(shared, grown.iter().map(|(key, _)| key.clone())).await? {
             shared.board.register(&queue);
             found.insert(queue);
         }
+        shared.registry.loaded(grown);
         match page.items.last() {
             Some(last) if page.more => range.after = Some((last.rank, last.key.clone())),
             _ => break,

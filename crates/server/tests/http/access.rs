@@ -130,6 +130,19 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
     assert!(!active.to_string().contains(&id), "{active}");
     let events = site.send(&they, Method::GET, "/v1/events", None).await.text().await.unwrap();
     assert!(!events.contains(&id), "{events}");
+    // A place in our pages is none in theirs.
+    for _ in 0..2 {
+        site.send(&we, Method::POST, "/v1/executions", Some(&json!({"kind": "k"}))).await;
+    }
+    for listing in ["executions?", "executions?state=waiting&", "events?"] {
+        let page = site.send(&we, Method::GET, &format!("/v1/{listing}limit=1"), None).await;
+        let page = page.json::<Value>().await.unwrap();
+        let next = page["next"].as_str().or(page["cursor"].as_str()).unwrap().to_owned();
+        let seen = site.send(&they, Method::GET, &format!("/v1/{listing}cursor={next}"), None).await;
+        assert_eq!(seen.status().as_u16(), 200, "{listing}");
+        let seen = seen.text().await.unwrap();
+        assert!(!seen.contains(&id) && !seen.contains("\"ours\""), "{listing}: {seen}");
+    }
     let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;
     assert_eq!(done.status().as_u16(), 200, "nobody has touched it");
     site.drained().await;

@@ -41,7 +41,8 @@ impl Shown {
 impl LaneBoard {
     /// Makes a queue known; answers whether it was not.
     pub(crate) fn open(&mut self, name: &QueueName) -> bool {
-        if self.queues.contains_key(name) {
+        if let Some(queue) = self.queues.get_mut(name) {
+            queue.touched = true;
             return false;
         }
         self.queues.insert(name.clone(), ReadyQueue::new());
@@ -77,9 +78,20 @@ impl LaneBoard {
         }
     }
 
-    /// Forgets a queue of which memory holds nothing; answers whether it did.
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Begins to watch which queues are used from now on.
+    pub(crate) fn watch(&mut self) {
+        self.queues.values_mut().for_each(|queue| queue.touched = false);
+    }
+
+    /// Forgets a queue that was not used since it is watched and of which memory holds nothing; answers whether it did.
     pub(crate) fn close(&mut self, name: &QueueName) -> bool {
-        let idle = |queue: &ReadyQueue| queue.best().is_none() && !queue.is_refilling();
+        let idle = |queue: &ReadyQueue| {
+            !queue.touched && queue.best().is_none() && !queue.is_refilling() && !queue.is_stalled()
+        };
         let close = self.queues.get(name).is_some_and(idle);
         if close {
             self.queues.remove(name);

@@ -16,7 +16,7 @@ use crate::work::board::lane::LaneBoard;
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
-use onward_core::{Class, Kind, Lane, Namespace, Rejection, index, limits};
+use onward_core::{Class, Kind, Lane, Namespace, NewExecution, Rejection, index, limits};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -118,7 +118,8 @@ pub(crate) struct Board {
     shares: AtomicBool,
     /// Notified when a worker is parked and there may be work in partitions of other processes.
     pub(crate) remote_awaited: Notify,
-    /// Whether any namespace has as many lanes as it may have; while none has, a submit takes no lock to find out.
+    /// Whether any namespace ever had as many lanes as it may have, or a lane queues; before that, a submit takes no lock to
+    /// find out.
     is_full: AtomicBool,
     /// How often lanes changed, as far as this process knows; written under the lock.
     lane_news: AtomicU64,
@@ -152,9 +153,10 @@ impl Board {
         self.lock().open(key, &self.is_full);
     }
 
-    /// All queues that are known.
+    /// All queues that are known; those that are used from now on are not forgotten by [`Self::forget`].
     pub(crate) fn queues(&self) -> BTreeSet<QueueKey> {
-        let inner = self.lock();
+        let mut inner = self.lock();
+        inner.lanes.values_mut().for_each(LaneBoard::watch);
         inner.lanes.iter().flat_map(|(lane, board)| board.names().map(|name| QueueKey::new(lane, name))).collect()
     }
 
@@ -171,17 +173,21 @@ impl Board {
         self.lock().counts.keys().cloned().collect()
     }
 
-    /// Refuses a lane that would be one too many of its namespace.
-    pub(crate) fn admit(&self, namespace: &Namespace, lane: &Lane) -> Result<(), Rejection> {
+    /// Refuses a lane that would be one too many of its namespace, and a queue that would be one too many of its lane.
+    pub(crate) fn admit(&self, new: &NewExecution) -> Result<(), Rejection> {
         if !self.is_full.load(Ordering::Relaxed) {
             return Ok(());
         }
         let inner = self.lock();
-        let full = inner.counts.get(namespace).is_some_and(|count| *count >= limits::LANES_MAX);
-        if full && !inner.lanes.contains_key(&(namespace.clone(), lane.clone())) {
-            return Err(Rejection::TooManyLanes);
+        let full = inner.counts.get(&new.namespace).is_some_and(|count| *count >= limits::LANES_MAX);
+        match inner.lanes.get(&(new.namespace.clone(), new.lane.clone())) {
+            None if full => Err(Rejection::TooManyLanes),
+            Some(board) if board.len() >= limits::QUEUES_MAX => {
+                let known = board.get(&(new.kind.clone(), new.requires.clone())).is_some();
+                if known { Ok(()) } else { Err(Rejection::TooManyQueues { lane: new.lane.clone() }) }
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Forgets queues that the registry has forgotten, unless memory holds work of them.
@@ -369,6 +375,7 @@ impl Inner {
             LaneBoard::default()
         });
         if board.open(&key.name()) {
+            is_full.fetch_or(board.len() >= limits::QUEUES_MAX, Ordering::Relaxed);
             self.names.insert(key.index().as_str().to_owned(), key.clone());
         }
     }
