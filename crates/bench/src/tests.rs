@@ -21,7 +21,7 @@ fn check(report: &Report, bars: &[&str]) {
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["bars", "figures", "notes", "scenario", "store", "success_ratio"]);
     assert!(json["figures"].as_object().is_some_and(|figures| !figures.is_empty()));
-    let strict = ["latency", "recovery", "costs"].contains(&report.scenario);
+    let strict = ["latency", "recovery", "costs", "queues"].contains(&report.scenario);
     assert_eq!(json["success_ratio"], if strict { Value::Null } else { 1.0.into() });
     let found = json["bars"].as_array().unwrap();
     let names: Vec<&str> = found.iter().filter_map(|bar| bar["name"].as_str()).collect();

@@ -21,10 +21,11 @@ use onward_core::{
     Urgency, end, limits,
 };
 use onward_store::Store;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 #[derive(Debug)]
@@ -48,7 +49,9 @@ pub(crate) struct Shared {
     pub(crate) handles: Vec<PartitionHandle>,
     pub(crate) jobs: jobs::Jobs,
     /// Partitions whose background work this process runs.
-    homes: watch::Sender<Homes>,
+    homes: Mutex<Homes>,
+    /// Notified when they change, each for one job: jobs that wait for one channel are woken in a random order.
+    pub(crate) homes_changed: HomesChanged,
     /// Set while another process may also be the home of partitions that this one considers its own.
     pub(crate) unsure: AtomicBool,
     /// Cancelled when the engine stops.
@@ -68,6 +71,14 @@ pub(crate) struct Shared {
 pub(crate) struct PartitionHandle {
     pub(crate) sender: mpsc::UnboundedSender<Vec<Task>>,
     pub(crate) gauge: Arc<Gauge>,
+}
+
+/// One signal for each job that works on the homes.
+#[derive(Debug, Default)]
+pub(crate) struct HomesChanged {
+    pub(crate) timers: Notify,
+    pub(crate) leases: Notify,
+    pub(crate) review: Notify,
 }
 
 /// A task that was not queued, with the reason.
@@ -101,7 +112,8 @@ impl Shared {
             metrics: Metrics::default(),
             handles,
             jobs: jobs::Jobs::default(),
-            homes: watch::Sender::new(Homes::Nowhere),
+            homes: Mutex::new(Homes::Nowhere),
+            homes_changed: HomesChanged::default(),
             unsure: AtomicBool::new(true),
             stopping: CancellationToken::new(),
             delivered: Notify::new(),
@@ -121,7 +133,7 @@ impl Shared {
         };
         match self.board.roomy(new) {
             Some(near) => self.placement.pick(near.iter().copied(), now, nth, traffic),
-            None if *self.homes.borrow() == Homes::Everywhere => {
+            None if *self.homes.lock() == Homes::Everywhere => {
                 self.placement.pick((0..self.partitions).map(PartitionId), now, nth, traffic)
             }
             None => {
@@ -271,25 +283,23 @@ impl Shared {
 
     /// Partitions whose background work this process runs now.
     pub(crate) fn homes(&self) -> Homes {
-        self.homes.borrow().clone()
+        self.homes.lock().clone()
     }
 
     /// Whether this process runs the background work of `partition`.
     pub(crate) fn is_home(&self, partition: PartitionId) -> bool {
-        self.homes.borrow().contains(partition)
-    }
-
-    /// Subscribes to changes of the homes.
-    pub(crate) fn watch_homes(&self) -> watch::Receiver<Homes> {
-        self.homes.subscribe()
+        self.homes.lock().contains(partition)
     }
 
     pub(crate) fn set_homes(&self, homes: Homes) {
-        self.homes.send_if_modified(|known| {
-            let changed = *known != homes;
-            *known = homes;
-            changed
-        });
+        let mut known = self.homes.lock();
+        if *known == homes {
+            return;
+        }
+        *known = homes;
+        drop(known);
+        let HomesChanged { timers, leases, review } = &self.homes_changed;
+        [timers, leases, review].into_iter().for_each(Notify::notify_one);
     }
 
     /// Waits until the engine stops.

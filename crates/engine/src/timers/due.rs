@@ -23,13 +23,16 @@ type Fired = (PartitionId, Key, bool);
 
 /// Fires the due times of one kind in the partitions whose home this process is.
 pub(crate) async fn run(shared: Arc<Shared>, kind: DueKind) {
-    let mut homes = shared.watch_homes();
+    let changed = match kind {
+        DueKind::Lease => &shared.homes_changed.leases,
+        DueKind::Timer | DueKind::Housekeeping => &shared.homes_changed.timers,
+    };
     let mut tracker = FailureTracker::new();
     let mut fired: FuturesUnordered<BoxFuture<'static, Fired>> = FuturesUnordered::new();
     let mut before = Homes::Nowhere;
     let timers = shared.timers.of(kind);
     loop {
-        let now = homes.borrow_and_update().clone();
+        let now = shared.homes();
         if now != before {
             timers.reset();
             before = now;
@@ -50,7 +53,7 @@ pub(crate) async fn run(shared: Arc<Shared>, kind: DueKind) {
                     settle(&shared, kind, &mut tracker, item);
                 }
             }
-            _ = homes.changed() => {}
+            () = changed.notified() => {}
             () = timers.earlier.notified() => {}
             () = sleep => {}
         }

@@ -16,7 +16,6 @@ const RETRY_AFTER: Span = Span::seconds(1);
 /// Looks at all leases after a start, since the time may have been set back while no process looked, after a change of
 /// homes, and after a step back. The rule brings those nearer that were computed before.
 pub(crate) async fn run(shared: Arc<Shared>) {
-    let mut homes = shared.watch_homes();
     loop {
         let pause = match look_over(&shared).await {
             Ok(()) => None,
@@ -34,7 +33,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         tokio::select! {
             biased;
             () = shared.stopped() => return,
-            _ = homes.changed() => {}
+            () = shared.homes_changed.review.notified() => {}
             () = shared.time.set_back.notified() => {}
             () = sleep => {}
         }

@@ -27,20 +27,21 @@ pub(crate) async fn priority_goes_first_then_age(world: World) {
 pub(crate) async fn work_is_claimed_in_the_order_of_its_arrival(world: World) {
     let engine = world.engine().await;
     let mut expected: Vec<String> = (0..1_000).map(|n| format!("one call, {n}")).collect();
-    let many = expected.iter().map(|kind| work(kind)).collect();
+    let labelled = |label: &str| NewExecution::new(work("x").kind, Payload::of(&label).expect("JSON"));
+    let many = expected.iter().map(|label| labelled(label)).collect();
     for answer in engine.submit_many(many).await.expect("answered") {
         answer.expect("accepted");
     }
     for n in 0..100 {
-        let kind = format!("its own call, {n}");
-        submit(&engine, work(&kind)).await;
-        expected.push(kind);
+        let label = format!("its own call, {n}");
+        submit(&engine, labelled(&label)).await;
+        expected.push(label);
     }
     let instant = world.clock.now() + Span::hours(1);
     for n in 0..100 {
-        let kind = format!("later, {n}");
-        submit(&engine, NewExecution { run_at: Some(instant), ..work(&kind) }).await;
-        expected.push(kind);
+        let label = format!("later, {n}");
+        submit(&engine, NewExecution { run_at: Some(instant), ..labelled(&label) }).await;
+        expected.push(label);
     }
     world.clock.advance(Span::hours(1));
     let ready = async || engine.counts(&Namespace::default()).await.expect("counted").waiting.n;
@@ -50,7 +51,7 @@ pub(crate) async fn work_is_claimed_in_the_order_of_its_arrival(world: World) {
         let wants = Wants { max: 100, ..worker("w") };
         let more = engine.claim(&wants, Span(0)).await.expect("answered");
         assert!(!more.is_empty(), "{} of {} were claimed", claimed.len(), expected.len());
-        claimed.extend(more.into_iter().map(|one| one.kind.to_string()));
+        claimed.extend(more.into_iter().map(|one| one.input.read::<String>().expect("a label")));
     }
     assert_eq!(claimed, expected);
 }

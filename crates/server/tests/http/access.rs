@@ -70,6 +70,22 @@ async fn every_route_turns_away_whoever_may_not_call_it() {
     site.drained().await;
 }
 
+/// A place in our pages is none in theirs.
+async fn places_are_not_shared(site: &Site, (we, they): (&As<'_>, &As<'_>), id: &str) {
+    for _ in 0..2 {
+        site.send(we, Method::POST, "/v1/executions", Some(&json!({"kind": "k"}))).await;
+    }
+    for listing in ["executions?", "executions?state=waiting&", "events?"] {
+        let page = site.send(we, Method::GET, &format!("/v1/{listing}limit=1"), None).await;
+        let page = page.json::<Value>().await.unwrap();
+        let next = page["next"].as_str().or(page["cursor"].as_str()).unwrap().to_owned();
+        let seen = site.send(they, Method::GET, &format!("/v1/{listing}cursor={next}"), None).await;
+        assert_eq!(seen.status().as_u16(), 200, "{listing}");
+        let seen = seen.text().await.unwrap();
+        assert!(!seen.contains(id) && !seen.contains("\"ours\""), "{listing}: {seen}");
+    }
+}
+
 #[tokio::test]
 async fn what_belongs_to_another_namespace_does_not_exist() {
     let site = Site::guarded().await;
@@ -130,19 +146,7 @@ async fn what_belongs_to_another_namespace_does_not_exist() {
     assert!(!active.to_string().contains(&id), "{active}");
     let events = site.send(&they, Method::GET, "/v1/events", None).await.text().await.unwrap();
     assert!(!events.contains(&id), "{events}");
-    // A place in our pages is none in theirs.
-    for _ in 0..2 {
-        site.send(&we, Method::POST, "/v1/executions", Some(&json!({"kind": "k"}))).await;
-    }
-    for listing in ["executions?", "executions?state=waiting&", "events?"] {
-        let page = site.send(&we, Method::GET, &format!("/v1/{listing}limit=1"), None).await;
-        let page = page.json::<Value>().await.unwrap();
-        let next = page["next"].as_str().or(page["cursor"].as_str()).unwrap().to_owned();
-        let seen = site.send(&they, Method::GET, &format!("/v1/{listing}cursor={next}"), None).await;
-        assert_eq!(seen.status().as_u16(), 200, "{listing}");
-        let seen = seen.text().await.unwrap();
-        assert!(!seen.contains(&id) && !seen.contains("\"ours\""), "{listing}: {seen}");
-    }
+    places_are_not_shared(&site, (&we, &they), &id).await;
     let done = site.send(&we, Method::POST, "/v1/work/complete", Some(&json!({"lease": lease}))).await;
     assert_eq!(done.status().as_u16(), 200, "nobody has touched it");
     site.drained().await;
