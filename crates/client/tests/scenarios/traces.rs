@@ -72,7 +72,8 @@ async fn one_trace_from_submit_to_handler(way: Way) {
         assert!(span.parent_span_is_remote);
     }
     assert_eq!((last, many), (as_context(first).to_string(), as_context(order).to_string()));
-    assert_eq!((chosen.as_str(), outside.as_str()), (CHOSEN, "none"), "what was chosen counts more");
+    let named: Vec<_> = spans.iter().map(|span| (&span.name, as_context(span).to_string())).collect();
+    assert_eq!((chosen.as_str(), outside.as_str()), (CHOSEN, "none"), "what was chosen counts more: {named:?}");
     let of_chosen = CHOSEN.parse::<TraceContext>().unwrap();
     assert_eq!(as_context(attempts[3]).trace_id(), of_chosen.trace_id());
     assert_ne!(attempts[4].span_context.trace_id(), order.span_context.trace_id(), "nobody asked for a trace");
