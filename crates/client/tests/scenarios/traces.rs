@@ -72,8 +72,10 @@ async fn one_trace_from_submit_to_handler(way: Way) {
         assert!(span.parent_span_is_remote);
     }
     assert_eq!((last, many), (as_context(first).to_string(), as_context(order).to_string()));
-    let named: Vec<_> = spans.iter().map(|span| (&span.name, as_context(span).to_string())).collect();
-    assert_eq!((chosen.as_str(), outside.as_str()), (CHOSEN, "none"), "what was chosen counts more: {named:?}");
+    assert_eq!(chosen, CHOSEN, "what was chosen counts more");
+    // A server that collects spans puts work without a trace into that of its own call.
+    let mut calls = spans.iter().filter(|span| span.name == "POST /v1/executions/batch");
+    assert!(outside == "none" || calls.any(|call| as_context(call).to_string() == outside), "nobody else: {outside}");
     let of_chosen = CHOSEN.parse::<TraceContext>().unwrap();
     assert_eq!(as_context(attempts[3]).trace_id(), of_chosen.trace_id());
     assert_ne!(attempts[4].span_context.trace_id(), order.span_context.trace_id(), "nobody asked for a trace");
