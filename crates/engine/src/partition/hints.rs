@@ -70,6 +70,7 @@ fn registries(shared: &Shared, change: &Change) {
     match (&change.key, change.after.as_deref()) {
         (Key::Queues(namespace, lane, _), Some(Record::Queues(registry))) => {
             registry::listed(namespace, lane, registry).for_each(|queue| shared.board.register(&queue));
+            shared.registry.loaded([(change.key.clone(), registry.grown_at.0)]);
         }
         (Key::LaneCopy(namespace, lane, _), Some(_)) => {
             shared.board.reset_lane(namespace, lane);

@@ -53,7 +53,8 @@ impl Registry {
         found.filter(|(key, rank)| recent.get(key) != Some(rank)).collect()
     }
 
-    fn loaded(&self, entries: Vec<(Key, u64)>) {
+    /// Notes what the board knows, so that it is not loaded again.
+    pub(crate) fn loaded(&self, entries: impl IntoIterator<Item = (Key, u64)>) {
         self.recent.lock().extend(entries);
     }
 
