@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Lets this build and an earlier one share a store under load, then leaves it to the earlier one, and has the history judged.
 #
-# PREVIOUS is the commit of the earlier build; by default the newest tag, or the one that scripts/previous names. OPTIONS are
+# PREVIOUS is the commit of the earlier build; by default the newest tag, or the one that scripts/previous names: the first
+# line that is not a comment. OPTIONS are
 # options of `onward-chaos run upgrades`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
-previous=${PREVIOUS:-$(git describe --tags --abbrev=0 2>/dev/null || cat scripts/previous)}
+previous=${PREVIOUS:-$(git describe --tags --abbrev=0 2>/dev/null || sed -n '/^[0-9a-f]/{p;q}' scripts/previous)}
 place=target/previous
 mkdir -p "$place"
 source=$(mktemp -d)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 17] = [
+const EACH: [Scenario; 18] = [
     // First, since a server goes on tidying up after the others.
     Scenario::Idle,
     Scenario::Lifecycle,
@@ -15,6 +15,7 @@ const EACH: [Scenario; 17] = [
     Scenario::Drain,
     Scenario::Timers,
     Scenario::Midnight,
+    Scenario::Messages,
     Scenario::Queues,
     Scenario::Recovery,
     Scenario::Processes,

@@ -82,7 +82,7 @@ impl From<Stop> for Error {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Refuse(rejection) => Self::Refused(rejection),
-            Stop::Need(keys) => Self::Broken(format!("a rule kept asking for records, first {:?}", keys.first())),
+            Stop::Need(wanted) => Self::Broken(format!("a rule kept asking for records, first {:?}", wanted.first())),
         }
     }
 }

@@ -20,6 +20,7 @@ mod lifecycle;
 mod load;
 mod look;
 mod measure;
+mod messages;
 mod midnight;
 mod processes;
 mod queues;
@@ -42,6 +43,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod wake;
 mod weight;
 mod work;
 
@@ -104,6 +106,8 @@ pub(crate) enum Scenario {
     Timers,
     /// How soon 100,000 executions are ready that are due at one instant after a restart.
     Midnight,
+    /// How long a change of a lane takes until every partition has it, one at a time.
+    Messages,
     /// What a claim costs in a lane with 500 queues.
     Queues,
     /// How soon the work of a killed process can be claimed again.
@@ -166,6 +170,7 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Drain => drain::measure(site, size).await,
         Scenario::Timers => timers::measure(site, size).await,
         Scenario::Midnight => midnight::measure(site, size).await,
+        Scenario::Messages => messages::measure(site, size).await,
         Scenario::Queues => queues::measure(site, size).await,
         Scenario::Recovery => recovery::measure(site, size).await,
         Scenario::Processes => processes::measure(site, size).await,

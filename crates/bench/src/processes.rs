@@ -1,4 +1,5 @@
-//! What sharing a store costs: one process with all callers, against three processes that share them.
+//! What sharing a store costs: one process with all callers, against three processes that share them; and how soon one
+//! process wakes another.
 
 use super::child::{Ask, Child, Counted};
 use super::lifecycle::{self, WARM_UP};
@@ -6,7 +7,7 @@ use super::measure::{Stopwatch, Tally};
 use super::report::Report;
 use super::side::{Rounds, Side, end_all, take_turns};
 use super::work::{self, PATIENCE};
-use super::{Error, Site, Size, progress, site};
+use super::{Error, Site, Size, progress, site, wake};
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use onward_core::Span;
@@ -57,6 +58,7 @@ pub(crate) async fn measure(site: &Site, size: &Size) -> Result<Report, Error> {
     }
     let ratio = report.spread("three / one", &rounds.ratios(THREE, ONE), "");
     let refused = report.spread("conflicts of three", &conflicts, "% of commits");
+    wake::measure(site, size, &mut report).await?;
     if site.is_files() {
         report.note("No bar: one process at a time writes a file, so three of them never sync together as one does.");
     } else {

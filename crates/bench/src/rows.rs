@@ -2,7 +2,7 @@
 
 use super::Error;
 use onward_core::record::Record;
-use onward_core::{Command, Key, Millis, PartitionId, Stop, View, apply, codec, index};
+use onward_core::{Command, Key, Millis, PartitionId, Stop, View, Want, apply, codec, index};
 use onward_engine::clock::Chance;
 use onward_store::{Batch, Entry, IndexName, Partition, Version, Window};
 use std::collections::BTreeMap;
@@ -52,8 +52,10 @@ impl Rows {
     fn run(&self, view: &mut View<'_>, command: &Command, now: Millis) -> Result<(), Error> {
         for _ in 0..=onward_core::limits::NEED_ROUNDS_MAX {
             match apply(view, command, now) {
-                Err(Stop::Need(keys)) => {
-                    for key in keys {
+                Err(Stop::Need(wanted)) => {
+                    for want in wanted {
+                        // No verb that is measured asks for pages.
+                        let Want::Key(key) = want else { continue };
                         let record = self.known.get(&key).map(|known| known.1.clone());
                         view.supply(key, record);
                     }
@@ -75,7 +77,7 @@ fn row(key: &Key, record: &Record, version: Version) -> onward_store::Record {
         key: name(key),
         version,
         body: codec::encode(record),
-        entries: index::entries(record).into_iter().map(entry).collect(),
+        entries: index::entries(key, record).into_iter().map(entry).collect(),
         due: index::due_rank(record),
     }
 }

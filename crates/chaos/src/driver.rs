@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// Engine processes of a run.
@@ -123,15 +124,20 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(
         plan: &'a Plan,
-        store: StoreKind,
+        kind: StoreKind,
         directory: &Path,
         seed: u64,
         previous: Option<PathBuf>,
     ) -> io::Result<Self> {
-        let servers = PlanServers::start(store, plan.settings)?;
+        let servers = PlanServers::start(kind, plan.settings)?;
         let url = servers.url(plan);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let opened = runtime.block_on(onward::open_store(&url, &onward::ClientOptions::default()));
+        // The addresses of servers say it.
+        let partitions = (kind == StoreKind::Sqlite).then_some(PARTITIONS);
+        let options = onward::ClientOptions { partitions, ..onward::ClientOptions::default() };
+        let store = runtime.block_on(onward::open_store(&url, &options)).map_err(io::Error::other)?;
+        // The driver opens a file first, and runs no engine that could be its home.
+        store.yield_home(Duration::from_secs(24 * 3_600));
         let mut run = Self {
             plan,
             directory: directory.to_owned(),
@@ -147,13 +153,13 @@ impl<'a> Run<'a> {
             progress: Progress::default(),
             started: now(),
             reported: (now(), 0),
-            store: opened.map_err(io::Error::other)?,
+            store,
             runtime,
             url,
             servers,
         };
         run.tell(&Line::Plan(onward_checker::Plan {
-            name: plan.title(store),
+            name: plan.title(kind),
             lease: LEASE,
             partitions: u64::from(PARTITIONS),
             losses: plan.losses,

@@ -10,6 +10,8 @@ pub(crate) const PARTITIONS: u16 = 16;
 /// Where work is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoreKind {
+    /// One SQLite file.
+    Sqlite,
     /// One Postgres server.
     Postgres,
     /// One Valkey server.
@@ -21,6 +23,7 @@ pub(crate) enum StoreKind {
 impl StoreKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
             Self::Valkey => "valkey",
             Self::Cluster => "cluster",
@@ -223,7 +226,7 @@ pub(crate) const ALL: &[Plan] = &[
 const UPGRADES: Plan = Plan {
     name: "upgrades",
     about: "engine processes of two builds replace each other, then the other one is alone, then this one finishes",
-    stores: &[StoreKind::Postgres, StoreKind::Valkey],
+    stores: &[StoreKind::Sqlite, StoreKind::Postgres, StoreKind::Valkey],
     beats: KILLS,
     seconds: 40,
     mixed: true,

@@ -1,4 +1,4 @@
-//! The store servers of a plan, and their addresses.
+//! Where a plan keeps its store: the servers that it starts, or a file; and its address.
 
 use crate::plan::{PARTITIONS, Plan, StoreKind};
 use onward_servers::postgres::Postgres;
@@ -8,6 +8,7 @@ use std::io;
 /// The servers that a plan starts and breaks.
 #[derive(Debug)]
 pub(crate) enum PlanServers {
+    Sqlite(tempfile::TempDir),
     Postgres(Box<Postgres>),
     Valkey(Box<Server>),
     Cluster(Cluster),
@@ -16,6 +17,7 @@ pub(crate) enum PlanServers {
 impl PlanServers {
     pub(crate) fn start(kind: StoreKind, settings: &[&str]) -> io::Result<Self> {
         Ok(match kind {
+            StoreKind::Sqlite => Self::Sqlite(tempfile::Builder::new().prefix("chaos-file-").tempdir()?),
             StoreKind::Postgres => Self::Postgres(Box::new(Postgres::start(settings)?)),
             StoreKind::Valkey => Self::Valkey(Box::new(Server::start(Kind::Valkey, settings)?)),
             StoreKind::Cluster => Self::Cluster(Cluster::start(Kind::Valkey, settings)?),
@@ -25,6 +27,8 @@ impl PlanServers {
     /// The address for a plan's processes.
     pub(crate) fn url(&self, plan: &Plan) -> String {
         let place = match self {
+            // A file is made by the driver, which says how many partitions it has.
+            Self::Sqlite(directory) => return format!("sqlite:{}", directory.path().join("chaos.db").display()),
             Self::Postgres(server) => format!("{}?schema=chaos", server.url()),
             Self::Valkey(server) => format!("{}?prefix=chaos", server.url()),
             Self::Cluster(cluster) => format!("{}?prefix=chaos", cluster.url()),
@@ -51,7 +55,7 @@ impl PlanServers {
     /// All servers of a plan on Valkey.
     pub(crate) fn valkeys(&mut self) -> &mut [Server] {
         match self {
-            Self::Postgres(_) => &mut [],
+            Self::Sqlite(_) | Self::Postgres(_) => &mut [],
             Self::Valkey(server) => std::slice::from_mut(server),
             Self::Cluster(cluster) => &mut cluster.servers,
         }

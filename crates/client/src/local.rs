@@ -110,11 +110,8 @@ impl Local {
     }
 
     async fn ending(&self, namespace: &Namespace, id: ExecutionId, wait: Span) -> Result<Ending> {
-        let mut execution = self.existing(namespace, id).await?;
-        if wait > Span(0) && !execution.is_finished() {
-            let waited = self.engine.wait(id, wait).await?;
-            execution = waited.ok_or_else(|| Error::from(Rejection::ExecutionNotFound(id)))?;
-        }
+        let waited = self.engine.wait_in(namespace, id, wait).await?;
+        let execution = waited.ok_or_else(|| Error::from(Rejection::ExecutionNotFound(id)))?;
         let State::Finished(finished) = &execution.state else { return Ok(Ending::None(execution.public_state())) };
         let unexplained = || Failure::new(Category::engine(), "no reason was recorded");
         let failure = || execution.failure().unwrap_or_else(unexplained);

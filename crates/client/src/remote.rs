@@ -7,6 +7,7 @@ mod exchange;
 mod gather;
 mod minimum_wait;
 mod reports;
+mod room;
 mod service;
 mod submits;
 mod time;

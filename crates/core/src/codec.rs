@@ -3,7 +3,7 @@
 //! Old formats decode for ever. Bytes of a newer format, or bytes that make no sense, decode to
 //! [`Record::Unreadable`], which no rule rewrites.
 
-use crate::record::Record;
+use crate::record::{Formatted, Record, Stamped, is_newer, keeps_all};
 use crate::{Event, Key};
 use bytes::Bytes;
 use serde::Serialize;
@@ -59,6 +59,12 @@ pub fn decode(key: &Key, body: &Bytes) -> Record {
     Record::decode(key, body)
 }
 
+/// Whether a body has a newer format than `known`, so that a newer build may be able to read it.
+#[must_use]
+pub fn needs_newer(body: &Bytes, known: u32) -> bool {
+    is_newer(body, known)
+}
+
 /// How the body of one kind of record becomes bytes and comes back.
 pub(crate) trait Body: Sized {
     /// Its bytes; `usual` is how many there are in most cases.
@@ -68,13 +74,14 @@ pub(crate) trait Body: Sized {
     fn decode(body: &Bytes) -> Option<Self>;
 }
 
-impl<T: Serialize + DeserializeOwned> Body for T {
+impl<T: Serialize + DeserializeOwned + Formatted> Body for T {
     fn encode(&self, usual: usize) -> Bytes {
-        json(self, usual)
+        json(&Stamped::of(self), usual)
     }
 
     fn decode(body: &Bytes) -> Option<Self> {
-        serde_json::from_slice(body).ok()
+        let read: Self = serde_json::from_slice(body).ok()?;
+        (!Self::STRICT || keeps_all(body, &read)).then_some(read)
     }
 }
 

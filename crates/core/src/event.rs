@@ -1,13 +1,13 @@
 //! Events: one per transition, written once to the partition's feed in the commit of the transition.
 
-use crate::record::{Canceller, Execution, ExpiredBy, Format, LaneState, Outcome, is_default};
+use crate::record::{Canceller, Execution, ExpiredBy, Format, Formatted, LaneState, Outcome, formats, is_default};
 use crate::{Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
 /// An event: one transition of an execution, or a change of a lane, an API key or the store.
 #[serde_with::skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Version of the event format.
@@ -25,6 +25,28 @@ pub struct Event {
     #[serde(flatten)]
     pub what: What,
 }
+
+/// With the format number that follows from the rest.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[serde_with::skip_serializing_none]
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            v: u32,
+            at: Millis,
+            #[serde(flatten)]
+            subject: &'a Subject,
+            by: Option<&'a Actor>,
+            #[serde(flatten)]
+            what: &'a What,
+        }
+        let Self { format: _, at, subject, by, what } = self;
+        Fields { v: self.format(), at: *at, subject, by: by.as_ref(), what }.serialize(serializer)
+    }
+}
+
+formats!(struct Event { format, at, subject, by, what });
+formats!(enum Subject { Execution { namespace, lane, execution }, Lane { namespace, lane }, Everything });
 
 impl Event {
     /// Creates an event without the name of an operator.
@@ -327,6 +349,32 @@ events! {
     /// The store was restored from a backup: events that were read before may be undone.
     "restored" Restored,
 }
+
+formats!(enum What {
+    Submitted { kind, delayed_until },
+    Ready,
+    Claimed { attempt, epoch, worker, resumed },
+    Delayed { attempt, until },
+    Completed { attempt },
+    AttemptFailed { attempt, category, retry_at },
+    LeaseExpired { attempt, again_at },
+    Returned { attempt },
+    LeaseRevoked { attempt, reason, again_at },
+    TimedOut { attempt, retry_at, expired_by },
+    Expired { attempt, paused, expired_by },
+    StopRequested { attempt, until, reason },
+    Cancelled { cancelled_by, reason, attempt, paused },
+    Rescheduled { until },
+    PriorityChanged { before, after },
+    TagsChanged,
+    Annotated { note },
+    Replayed { replays, reason },
+    Purged,
+    LaneChanged { state, revision },
+    KeyIssued { key, name },
+    KeyRevoked { key, name },
+    Restored,
+});
 
 /// What a transition meant for the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

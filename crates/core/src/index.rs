@@ -1,7 +1,7 @@
 //! Where a record is listed and when it is due; derived from the record, so that an index cannot drift.
 
-use crate::record::{PublicState, Record, Stored};
-use crate::{Class, Kind, Lane, Millis, Namespace};
+use crate::record::{PayloadSlot, PublicState, Record, Stored};
+use crate::{Class, ExecutionId, Key, Kind, Lane, Millis, Namespace};
 
 /// A place in an index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,10 +67,32 @@ pub fn lanes(namespace: &Namespace) -> String {
     format!("lanes/{namespace}")
 }
 
+/// The records that belong to an execution, by what they are. It lists them whatever their names, so that a purge finds all.
+#[must_use]
+pub fn parts(id: ExecutionId) -> String {
+    format!("parts/{id}")
+}
+
+/// The place of a record among the parts of its execution, if it is one.
+fn part(key: &Key) -> Option<Entry> {
+    const SHIFT: u32 = 40;
+    let (id, kind, number) = match key {
+        Key::Attempt(id, number) => (id, 4, u64::from(*number)),
+        Key::Payload(id, PayloadSlot::Input) => (id, 5, 0),
+        Key::Payload(id, PayloadSlot::Result) => (id, 5, 1),
+        Key::History(id, page) => (id, 6, u64::from(*page)),
+        _ => return None,
+    };
+    Some(Entry { name: parts(*id), rank: (kind << SHIFT) + number })
+}
+
 /// Every place in which a record is listed.
 #[must_use]
-pub fn entries(record: &Record) -> Vec<Entry> {
-    record.stored().map(Stored::entries).unwrap_or_default()
+pub fn entries(key: &Key, record: &Record) -> Vec<Entry> {
+    let mut entries = record.stored().map(Stored::entries).unwrap_or_default();
+    // A part that cannot be read is one all the same.
+    entries.extend(part(key));
+    entries
 }
 
 /// The earliest time at which somebody must look at a record.

@@ -52,6 +52,7 @@ pub(crate) fn fields<'a>(pattern: &str, text: &'a str) -> Option<[&'a str; FIELD
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ErrandKind;
     use crate::{
         ApiKeyId, ExecutionId, IdempotencyKey, Lane, MemberId, Name, Namespace, PartitionId, PayloadSlot, UniqueKey,
     };
@@ -73,6 +74,7 @@ mod tests {
             Key::Unique(namespace.clone(), UniqueKey::parse("customer/17").unwrap()),
             Key::Unique(namespace.clone(), UniqueKey::parse(&"k".repeat(128)).unwrap()),
             Key::History(id, u32::MAX),
+            Key::Errand(id, ErrandKind::Purge),
             Key::LaneMaster(namespace.clone(), lane.clone()),
             Key::LaneCopy(namespace.clone(), lane.clone(), PartitionId(65_535)),
             Key::Queues(namespace, lane, PartitionId(65_535)),

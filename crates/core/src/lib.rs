@@ -38,11 +38,13 @@ mod reason;
 pub mod record;
 mod rejection;
 mod rules;
+mod size;
 mod text;
 mod time;
 mod trace;
 mod verb;
 mod view;
+mod want;
 mod why;
 
 pub use apply::apply;
@@ -74,9 +76,11 @@ pub use rules::{
     Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Prune, Renew, Reply, Report, RevokeKey,
     SetLane, Submit,
 };
+pub use size::Size;
 pub use text::or_default;
 pub use time::{Millis, Span, When};
 pub use trace::{TraceContext, TraceError};
-pub use verb::{Addressed, TableVerb, Urgency, Verb, Weight};
-pub use view::{Source, Step, Stop, Touch, View, Window};
+pub use verb::{Addressed, TableVerb, Urgency, Verb};
+pub use view::{LogChange, Source, Step, Stop, Touch, View, Window};
+pub use want::{Candidate, PageOf, Want};
 pub use why::{Because, Explanation, Release, Served, why};

@@ -15,6 +15,14 @@ pub const KIND_NAME_BYTES_MAX: usize = 48;
 pub const LANES_MAX: usize = 10_000;
 /// Most queues of a lane, each of one kind and one set of required capabilities; they are one record in each partition.
 pub const QUEUES_MAX: usize = 1_000;
+/// Most bytes of the record of a lane's queues in one partition that a submission may add to: a quarter of a batch, since
+/// every batch in which a queue is used for the first time in hours writes it.
+pub const QUEUES_RECORD_BYTES_MAX: usize = 256 * 1024;
+/// Further room for the queues of work that was accepted before, was forgotten while it ran or was delayed, and is ready
+/// again. Work for which there is no room becomes ready later.
+pub const QUEUES_RECORD_BYTES_RESERVE: usize = 256 * 1024;
+/// When work tries again for which the record of its lane's queues had no room; queues that are empty make room.
+pub const QUEUES_FULL_PAUSE: Span = Span::minutes(5);
 /// How long a queue is remembered that nothing used.
 pub const QUEUE_KEPT: Span = Span::days(1);
 /// How long ago a queue was noted to be in use before that is noted again.
@@ -148,8 +156,8 @@ pub const DEDUP_WINDOW_MAX: Span = Span::days(30);
 /// people do to one thing within the time in which a caller repeats a call.
 pub const OPERATOR_COMMANDS_KEPT: usize = 8;
 
-/// Messages delivered in one command, and ids of applied messages remembered for each sender. The two are equal
-/// because a sender removes what was delivered before it sends more.
+/// Messages delivered in one command, messages of a pair that are delivered and not yet removed, and ids of applied
+/// messages remembered for each sender. They are equal, so that whatever a home that takes over delivers again is known.
 pub const MESSAGES_MAX: usize = 64;
 /// Failed deliveries after which a message is set aside.
 pub const DELIVERY_FAILURES_MAX: u32 = 3;
@@ -163,6 +171,15 @@ pub const PAGE_MAX: usize = 1_000;
 pub const QUEUE_MAX: usize = 4_096;
 /// Further room for what frees held work: renewals, completions, due times.
 pub const QUEUE_RESERVE: usize = 4_096;
+/// Bytes of commands that one partition holds before new work is turned away: as many as 32 batches write, which is more
+/// than a partition commits in a second. [`QUEUE_MAX`] payloads of the largest size would be two gigabytes.
+pub const QUEUE_BYTES_MAX: usize = 32 * BATCH_BYTES_MAX;
+/// Further room for what frees held work.
+pub const QUEUE_BYTES_RESERVE: usize = 16 * BATCH_BYTES_MAX;
+/// Bytes of commands that all partitions of a process hold together before new work is turned away.
+pub const QUEUES_BYTES_MAX: usize = 8 * QUEUE_BYTES_MAX;
+/// Further room for what frees held work.
+pub const QUEUES_BYTES_RESERVE: usize = 4 * QUEUE_BYTES_MAX;
 /// Ready entries kept in memory for each queue; the rest is read when they are used up.
 pub const READY_MAX: usize = 1_024;
 /// Due times kept in memory; later ones are read when they come near.
@@ -177,7 +194,21 @@ pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;
 /// Transitions in an execution's record; the next one moves them all to a page beside it.
 pub const HISTORY_PAGE: usize = 32;
 /// Records that one step of a purge removes.
-pub const PURGE_PIECE: u32 = 64;
+pub const PURGE_PIECE: usize = 64;
+/// Entries of a log that one step removes; what is left of a log goes with the record that owns it.
+pub const LOG_PIECE: u64 = 2_000;
+/// Candidates that a rule gets in one page.
+pub const CANDIDATES_MAX: usize = 128;
+/// Pages that a rule looks through for a candidate that is still one: each takes two of [`NEED_ROUNDS_MAX`].
+pub const PAGES_PER_STEP: usize = 3;
+/// The first pause of an errand that found no candidate although some are left: as long as a commit is in flight.
+pub const ERRAND_PAUSE_FIRST: Span = Span(20);
+/// The longest such pause; it doubles each time.
+pub const ERRAND_PAUSE_MAX: Span = Span::minutes(10);
+/// Pauses in a row after which what is left counts as lost by damage: about an hour in all.
+pub const ERRAND_PAUSES_MAX: u32 = 20;
+/// How long the record of a purged execution waits for an errand that is not done, before it looks again.
+pub const PURGE_RECHECK: Span = Span::minutes(1);
 /// How long events can be read unless chosen otherwise.
 pub const EVENT_RETENTION_DEFAULT: Span = Span::days(7);
 /// How often old events are looked for at most and at least, however long they are kept.

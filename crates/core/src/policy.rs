@@ -2,6 +2,7 @@
 
 use crate::ids::mix;
 use crate::reason::cut;
+use crate::record::formats;
 use crate::{Json, Rejection, Span, limits};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
@@ -315,6 +316,10 @@ impl Failure {
         Self { details: None, ..self.clone() }
     }
 }
+
+formats!(struct Policy { retry, attempt_timeout, max_reclaims, max_replays, retention, dedup_window });
+formats!(struct RetryPolicy { max_retries, first_pause, longest_pause, jitter, categories });
+formats!(struct Failure { category, message, details });
 
 #[cfg(test)]
 mod tests {

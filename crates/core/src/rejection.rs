@@ -72,7 +72,11 @@ pub enum Rejection {
     #[error("the namespace has {} lanes, which is the most", limits::LANES_MAX)]
     TooManyLanes,
     /// The lane has as many queues as it may have: one for each kind and set of required capabilities.
-    #[error("lane {lane} has {} combinations of kind and required capabilities, which is the most", limits::QUEUES_MAX)]
+    #[error(
+        "lane {lane} has as many combinations of kind and required capabilities as it may: {}, or {} KiB of their names",
+        limits::QUEUES_MAX,
+        limits::QUEUES_RECORD_BYTES_MAX / 1024
+    )]
     TooManyQueues {
         /// The lane.
         lane: Lane,

@@ -35,25 +35,14 @@ pub trait Verb: fmt::Debug {
         None
     }
 
-    /// How much it may write.
-    fn weight(&self, _partitions: u16) -> Weight {
-        Weight::USUAL
+    /// About how many bytes of memory it holds while it waits.
+    fn bytes(&self) -> usize {
+        USUAL_BYTES
     }
 }
 
-/// An estimate of what a command writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weight {
-    /// Rows, those of indexes included.
-    pub rows: usize,
-    /// Bytes.
-    pub bytes: usize,
-}
-
-impl Weight {
-    /// Of a command that changes one execution.
-    pub const USUAL: Self = Self { rows: 7, bytes: 2_048 };
-}
+/// The bytes of a command without a payload.
+pub(crate) const USUAL_BYTES: usize = 1_024;
 
 /// How a command is treated under load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,8 +133,8 @@ macro_rules! verbs {
                 match self { $(Self::$verb(verb) => verb.actor(),)+ }
             }
 
-            fn weight(&self, partitions: u16) -> Weight {
-                match self { $(Self::$verb(verb) => verb.weight(partitions),)+ }
+            fn bytes(&self) -> usize {
+                match self { $(Self::$verb(verb) => verb.bytes(),)+ }
             }
         }
 

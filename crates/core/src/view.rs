@@ -1,7 +1,9 @@
 //! The records at hand for one batch of commands: what was read, what was written, and which window they rely on.
 
 use crate::record::{Execution, Format, HistoryPage, Record, Transition};
-use crate::{Actor, Event, ExecutionId, Key, Millis, PartitionId, Rejection, Subject, limits};
+use crate::size::{self, Size};
+use crate::{Actor, Candidate, Event, ExecutionId, Key, Millis, PageOf, PartitionId, Rejection, Subject, Want, limits};
+use bytes::Bytes;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +13,8 @@ use std::sync::Arc;
 pub enum Stop {
     /// The command is refused.
     Refuse(Rejection),
-    /// These records must be loaded, then the rule runs again from the start.
-    Need(Vec<Key>),
+    /// These must be read, then the rule runs again from the start.
+    Need(Vec<Want>),
 }
 
 impl From<Rejection> for Stop {
@@ -54,6 +56,28 @@ pub enum Touch<'a> {
 pub trait Source: std::fmt::Debug {
     /// The record, or the knowledge that there is none; the outer `None` means that nothing is known.
     fn find(&self, key: &Key) -> Option<Option<Arc<Record>>>;
+
+    /// A page of candidates that was read for this batch; `None` when it was not.
+    fn page(&self, _page: &PageOf) -> Option<Arc<[Candidate]>> {
+        None
+    }
+}
+
+/// What a batch of commands does to the log of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogChange {
+    /// An entry is added; the record's own counter numbers them, from 1 on and without a gap.
+    Append {
+        /// The place of the entry.
+        seq: u64,
+        /// Its content.
+        body: Bytes,
+    },
+    /// Entries up to this one are removed.
+    Trim {
+        /// The last of them.
+        through: u64,
+    },
 }
 
 /// Records of one partition, and the changes that a batch of commands makes to them.
@@ -63,14 +87,20 @@ pub struct View<'a> {
     partition: PartitionId,
     partitions: u16,
     slots: BTreeMap<Key, Slot>,
+    pages: BTreeMap<PageOf, Arc<[Candidate]>>,
+    logs: Vec<(Key, LogChange)>,
     events: Vec<Event>,
     window: Window,
+    /// How much the batch writes so far, and how much it wrote before the running command.
+    size: Size,
+    size_before: Size,
     /// Counts the commands, from 1 on.
     steps: u32,
     step: Step,
     /// What the running command overwrote, newest last.
     undo: Vec<(Key, Slot)>,
     events_before: usize,
+    logs_before: usize,
     /// Who sent the running command, if it was somebody with a name.
     actor: Option<Actor>,
 }
@@ -81,11 +111,22 @@ struct Slot {
     record: Option<Arc<Record>>,
     read_by: u32,
     written_by: u32,
+    /// Where it was listed before the batch, and what the batch writes of it; known once it is written.
+    places_before: usize,
+    size: Size,
 }
 
 impl Slot {
     fn new(record: Option<Arc<Record>>) -> Self {
-        Self { record, read_by: 0, written_by: 0 }
+        Self { record, read_by: 0, written_by: 0, places_before: 0, size: Size::default() }
+    }
+
+    fn write(&mut self, record: Option<Record>, step: u32) {
+        if self.written_by == 0 {
+            self.places_before = self.record.as_deref().map_or(0, size::places);
+        }
+        self.size = Size::of(self.places_before, record.as_ref());
+        (self.record, self.written_by) = (record.map(Arc::new), step);
     }
 }
 
@@ -98,12 +139,17 @@ impl<'a> View<'a> {
             partition,
             partitions,
             slots: BTreeMap::new(),
+            pages: BTreeMap::new(),
+            logs: Vec::new(),
             events: Vec::new(),
             window: Window::default(),
+            size: Size::default(),
+            size_before: Size::default(),
             steps: 0,
             step: Step::default(),
             undo: Vec::new(),
             events_before: 0,
+            logs_before: 0,
             actor: None,
         }
     }
@@ -129,6 +175,17 @@ impl<'a> View<'a> {
     /// Puts a loaded record, or the knowledge that there is none, at hand. What commands wrote is not replaced.
     pub fn supply(&mut self, key: Key, record: Option<Arc<Record>>) {
         self.slots.entry(key).or_insert_with(|| Slot::new(record));
+    }
+
+    /// Puts a page of candidates at hand.
+    pub fn supply_page(&mut self, page: PageOf, found: Arc<[Candidate]>) {
+        self.pages.insert(page, found);
+    }
+
+    /// Whether a page of candidates is at hand.
+    #[must_use]
+    pub fn has_page(&self, page: &PageOf) -> bool {
+        self.pages.contains_key(page)
     }
 
     /// Whether a key's record, or its absence, is at hand.
@@ -170,6 +227,18 @@ impl<'a> View<'a> {
         })
     }
 
+    /// What becomes of the logs of records, in order; the log of a deleted record goes with it.
+    pub fn logs(&self) -> impl Iterator<Item = (&Key, &LogChange)> {
+        let kept = |key: &Key| self.slots.get(key).is_some_and(|slot| slot.record.is_some());
+        self.logs.iter().filter(move |(key, _)| kept(key)).map(|(key, change)| (key, change))
+    }
+
+    /// How much all commands together write.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
     /// What happened, in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
@@ -200,6 +269,8 @@ impl<'a> View<'a> {
         self.step = Step::default();
         self.undo.clear();
         self.events_before = self.events.len();
+        self.logs_before = self.logs.len();
+        self.size_before = self.size;
     }
 
     pub(crate) fn undo(&mut self) {
@@ -207,10 +278,12 @@ impl<'a> View<'a> {
             self.slots.insert(key, before);
         }
         self.events.truncate(self.events_before);
+        self.logs.truncate(self.logs_before);
+        self.size = self.size_before;
         self.step.writes.clear();
     }
 
-    /// Takes back what the running command wrote, after its rule panicked half-way.
+    /// Takes back what the newest command wrote: its rule panicked half-way, or it does not fit the batch.
     pub fn abandon(&mut self) {
         self.undo();
     }
@@ -229,7 +302,7 @@ impl<'a> View<'a> {
             Entry::Occupied(slot) => slot.into_mut(),
             Entry::Vacant(place) => match self.source.and_then(|source| source.find(key)) {
                 Some(record) => place.insert(Slot::new(record)),
-                None => return Err(Stop::Need(vec![key.clone()])),
+                None => return Err(Stop::Need(vec![key.clone().into()])),
             },
         };
         if slot.read_by != self.steps {
@@ -237,6 +310,27 @@ impl<'a> View<'a> {
             self.step.reads.push(key.clone());
         }
         Ok(slot)
+    }
+
+    /// Reads a page of candidates: keys that an index lists, each with its rank. See [`PageOf`] for what it is worth.
+    ///
+    /// # Errors
+    /// [`Stop::Need`] when it is not at hand.
+    pub fn page(&mut self, page: &PageOf) -> Result<Arc<[Candidate]>, Stop> {
+        let found = self.pages.get(page).cloned().or_else(|| self.source.and_then(|source| source.page(page)));
+        found.ok_or_else(|| Stop::Need(vec![Want::Page(page.clone())]))
+    }
+
+    /// Adds an entry to the log of a record, which the running command has read and which exists afterwards.
+    pub fn append(&mut self, log: Key, seq: u64, body: Bytes) {
+        self.size += Size { rows: 1, bytes: body.len() };
+        self.logs.push((log, LogChange::Append { seq, body }));
+    }
+
+    /// Removes the entries of a log up to one of them. The store removes the whole log with its record; a longer log than
+    /// [`LOG_PIECE`](limits::LOG_PIECE) is removed in pieces before that.
+    pub fn trim(&mut self, log: Key, through: u64) {
+        self.logs.push((log, LogChange::Trim { through }));
     }
 
     /// Does something for each of many items. When several of them lack records, all are asked for at once: one round
@@ -250,7 +344,7 @@ impl<'a> View<'a> {
         for item in items {
             match act(self, item) {
                 Ok(()) => {}
-                Err(Stop::Need(keys)) => lacking.extend(keys),
+                Err(Stop::Need(wanted)) => lacking.extend(wanted),
                 Err(refusal) if lacking.is_empty() => return Err(refusal),
                 // It may be due to what an earlier item could not do yet.
                 Err(_) => break,
@@ -332,7 +426,10 @@ impl<'a> View<'a> {
             return Err(unreadable(&key));
         }
         let before = slot.clone();
-        (slot.record, slot.written_by) = (record.map(Arc::new), step);
+        slot.write(record, step);
+        let size = slot.size;
+        self.size -= before.size;
+        self.size += size;
         if before.written_by != step {
             self.step.writes.push(key.clone());
         }

@@ -1,7 +1,7 @@
 //! Converts records to store rows and back: the only file that knows both sides.
 
 use onward_core::record::Record;
-use onward_core::{Event, Key, Millis, PartitionId, Window, codec, index};
+use onward_core::{Candidate, Event, Key, LogChange, Millis, PageOf, PartitionId, Window, codec, index};
 use onward_store as store;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    pub(crate) const ABSENT: Self = Self { version: None, record: None, bytes: 64 };
+    pub(crate) const ABSENT: Self = Self { version: None, record: None, bytes: 256 };
 }
 
 pub(crate) fn store_key(key: &Key) -> store::Key {
@@ -36,16 +36,40 @@ pub(crate) fn load(key: &Key, row: Option<&store::Record>) -> Loaded {
     })
 }
 
-pub(crate) fn row(key: store::Key, record: &Record, version: store::Version) -> store::Record {
+/// The row of a record; `name` is its key as the store knows it.
+pub(crate) fn row(name: store::Key, key: &Key, record: &Record, version: store::Version) -> store::Record {
     store::Record {
-        key,
+        key: name,
         version,
         body: codec::encode(record),
-        entries: index::entries(record)
+        entries: index::entries(key, record)
             .into_iter()
             .map(|entry| store::Entry { name: store::IndexName::new(entry.name), rank: entry.rank })
             .collect(),
         due: index::due_rank(record),
+    }
+}
+
+/// Where a page of candidates is read.
+pub(crate) fn page(page: &PageOf) -> (store::IndexName, store::Range) {
+    let after = page.after.as_ref().map(|last| (last.rank, store::Key::new(last.key.clone())));
+    (store::IndexName::new(page.index.clone()), store::Range { after, ..store::Range::default() })
+}
+
+/// What was found there.
+pub(crate) fn candidates(page: store::Page) -> Arc<[Candidate]> {
+    let candidate = |found: store::Found| Candidate { rank: found.rank, key: found.key.as_str().into() };
+    page.items.into_iter().map(candidate).collect()
+}
+
+/// What a rule does to logs.
+pub(crate) fn logs<'a>(batch: &mut store::Batch, changes: impl Iterator<Item = (&'a Key, &'a LogChange)>) {
+    for (key, change) in changes {
+        let log = store_key(key);
+        match change {
+            LogChange::Append { seq, body } => batch.append.push(store::Append { log, seq: *seq, body: body.clone() }),
+            LogChange::Trim { through } => batch.trim.push(store::Trim::Log { log, through: *through }),
+        }
     }
 }
 

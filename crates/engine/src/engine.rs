@@ -2,12 +2,13 @@
 
 use crate::api::{query, submission};
 use crate::events::subscription;
-use crate::members::roster::Homes;
 use crate::members::{heartbeat, wakes};
 use crate::partition::Partition;
 use crate::shared::{PartitionHandle, Shared};
 use crate::timers::{due, housekeeping, review};
+use crate::watches::{feed, reader};
 use crate::work::placement::Placement;
+use crate::work::queue_bytes::QueueBytes;
 use crate::work::{claims, registry, remote};
 use crate::{Error, MetricsSnapshot, Options, Wants, shared};
 use onward_core::index::DueKind;
@@ -16,7 +17,7 @@ use onward_core::{
     Addressed, Claimed, CommandId, ExecutionId, Millis, NewExecution, PartitionId, Payload, PayloadSlot, Rejection,
     Span, Submit, Submitted, limits,
 };
-use onward_store::{Home, Store};
+use onward_store::Store;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -49,11 +50,12 @@ impl Engine {
         let placement = Placement::new(options.chance.word());
         let mut handles = Vec::new();
         let mut inboxes = Vec::new();
+        let bytes = Arc::default();
         for _ in 0..partitions {
             let (sender, inbox) = mpsc::unbounded_channel();
             let gauge = placement.gauge();
             inboxes.push((inbox, gauge.clone()));
-            handles.push(PartitionHandle { sender, gauge });
+            handles.push(PartitionHandle { sender, gauge, bytes: QueueBytes::new(&bytes) });
         }
         let shared = Arc::new(Shared::new(store, options, placement, handles));
         registry::read(&shared).await?;
@@ -68,6 +70,8 @@ impl Engine {
         supervise(&shared, "housekeeping", housekeeping::run);
         supervise(&shared, "wakes", wakes::run);
         supervise(&shared, "remote work", remote::run);
+        supervise(&shared, "watches", reader::run);
+        supervise(&shared, "watches of the feed", feed::run);
         supervise(&shared, "feed", subscription::trim);
         Ok(Self { _last: Arc::new(StopWhenDropped(shared.clone())), shared })
     }
@@ -151,12 +155,6 @@ impl Engine {
     pub fn homes(&self) -> Vec<PartitionId> {
         let homes = self.shared.homes();
         (0..self.shared.partitions).map(PartitionId).filter(|partition| homes.contains(*partition)).collect()
-    }
-
-    /// Whether this is the only process on the store; `false` where processes do not know of each other.
-    pub(crate) fn is_only_member(&self) -> bool {
-        let by_membership = *self.shared.store.home().borrow() == Home::ByMembership;
-        by_membership && self.shared.homes() == Homes::Everywhere
     }
 
     /// The store that the engine runs on.

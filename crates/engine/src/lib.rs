@@ -20,6 +20,7 @@ mod options;
 mod partition;
 mod shared;
 mod timers;
+mod watches;
 mod work;
 
 pub use api::find::{Counts, FindFilter, FindPage};

@@ -23,6 +23,7 @@ impl<K, V> Default for Lookup<K, V> {
 }
 
 impl<K: Eq + Hash, V> Lookup<K, V> {
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

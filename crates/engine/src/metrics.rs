@@ -67,6 +67,8 @@ counters! {
     due_errors,
     /// Messages delivered.
     messages_delivered,
+    /// Pauses of a pair of partitions whose next message a newer version wrote.
+    messages_resting,
     /// Messages set aside as undeliverable.
     messages_dead,
     /// Rules that panicked.

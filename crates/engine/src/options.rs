@@ -1,7 +1,7 @@
 //! Options of an engine, and the scope of its background work.
 
 use crate::clock::{Chance, Clock, SystemClock};
-use onward_core::record::{Execution, Member};
+use onward_core::record::{Execution, FORMAT, Member};
 use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View, limits};
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub struct Options {
     pub call_timeout: Span,
     /// Interval of the sweep for lost hints.
     pub sweep_every: Span,
-    /// Records cached for each partition, in each of two generations.
-    pub cache_records: usize,
-    /// Bytes cached for each partition, in each of two generations.
+    /// Interval at which the records are read that callers wait for, in case a hint was lost.
+    pub watched_every: Span,
+    /// Bytes of the records that all partitions together keep in memory.
     pub cache_bytes: usize,
     /// How long events stay readable before the home of their partition removes them.
     pub event_retention: Span,
@@ -29,6 +29,9 @@ pub struct Options {
     pub scope: Option<Scope>,
     /// Rules applied to commands.
     pub rules: Rules,
+    /// The newest format of stored bodies that this process says it reads, for tests of builds beside each other.
+    #[doc(hidden)]
+    pub formats_known: u32,
 }
 
 impl Default for Options {
@@ -38,11 +41,12 @@ impl Default for Options {
             chance: Arc::new(Chance::from_os()),
             call_timeout: Span::seconds(30),
             sweep_every: Span::seconds(10),
-            cache_records: 256,
-            cache_bytes: 256 * 1024,
+            watched_every: Span::seconds(10),
+            cache_bytes: 32 * 1024 * 1024,
             event_retention: limits::EVENT_RETENTION_DEFAULT,
             scope: None,
             rules: onward_core::apply::<Command>,
+            formats_known: FORMAT,
         }
     }
 }

@@ -1,24 +1,29 @@
 //! State shared by all parts of one engine: store, time, board, timers and the handles to the partition loops.
 
-use crate::api::wait::EndWaiters;
+use crate::api::copies::CopyWaiters;
 use crate::clock::{Chance, Clock, StoreTime};
 use crate::events::reads::EventReads;
+use crate::members::handover::{self, Handover};
 use crate::members::roster::Homes;
+use crate::members::topics::Company;
 use crate::messages::delivery::Delivery;
 use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::partition::answers;
+use crate::partition::cache::CacheBudget;
 use crate::partition::task::{Answer, SealedReply, Task};
 use crate::timers::heap::AllTimers;
+use crate::watches::Watches;
 use crate::work::arrivals::Arrivals;
 use crate::work::board::{Board, Match, PutBack};
 use crate::work::placement::{Gauge, Placement, Traffic};
+use crate::work::queue_bytes::{HeldBytes, QueueBytes};
 use crate::work::registry::Registry;
 use crate::work::waiters::Waiter;
 use crate::{Error, jobs};
 use onward_core::{
     Claim, Command, CommandId, Fence, Millis, NewExecution, PartitionId, Rejection, Reply, Report, Span, TableVerb,
-    Urgency, end, limits,
+    Urgency, Verb, end, limits,
 };
 use onward_store::Store;
 use parking_lot::Mutex;
@@ -44,6 +49,8 @@ pub(crate) struct Shared {
     /// Picks the partition for new work.
     pub(crate) placement: Placement,
     pub(crate) timers: AllTimers,
+    /// What the caches of all partitions may hold.
+    pub(crate) cache_budget: Arc<CacheBudget>,
     pub(crate) delivery: Delivery,
     pub(crate) metrics: Metrics,
     pub(crate) handles: Vec<PartitionHandle>,
@@ -56,14 +63,18 @@ pub(crate) struct Shared {
     pub(crate) unsure: AtomicBool,
     /// Cancelled when the engine stops.
     pub(crate) stopping: CancellationToken,
-    /// Notified when delivered messages may have completed what a caller waits for.
-    pub(crate) delivered: Notify,
+    /// When the home of this process was given to others.
+    pub(crate) handover: Handover,
+    /// Calls that wait until every partition has a change of a lane.
+    pub(crate) copies: CopyWaiters,
     /// Notified when a record is to be removed now instead of at its due time.
     pub(crate) housework: Notify,
     /// Shared reads of the event feed; readers are notified when there may be new events.
     pub(crate) event_reads: EventReads,
-    /// Calls that wait for the end of an execution.
-    pub(crate) ends: EndWaiters,
+    /// Calls that wait for a record to change.
+    pub(crate) watches: Watches,
+    /// When another process was last heard of.
+    pub(crate) company: Company,
 }
 
 /// Handle to one partition's loop. Tasks sent together share a batch if they fit.
@@ -71,6 +82,7 @@ pub(crate) struct Shared {
 pub(crate) struct PartitionHandle {
     pub(crate) sender: mpsc::UnboundedSender<Vec<Task>>,
     pub(crate) gauge: Arc<Gauge>,
+    pub(crate) bytes: Arc<QueueBytes>,
 }
 
 /// One signal for each job that works on the homes.
@@ -107,6 +119,7 @@ impl Shared {
             registry: Registry::default(),
             placement,
             timers: AllTimers::new(),
+            cache_budget: Arc::new(CacheBudget::new(options.cache_bytes)),
             options,
             delivery: Delivery::default(),
             metrics: Metrics::default(),
@@ -116,10 +129,12 @@ impl Shared {
             homes_changed: HomesChanged::default(),
             unsure: AtomicBool::new(true),
             stopping: CancellationToken::new(),
-            delivered: Notify::new(),
+            handover: Handover::default(),
+            copies: CopyWaiters::default(),
             housework: Notify::new(),
             event_reads: EventReads::default(),
-            ends: EndWaiters::default(),
+            watches: Watches::default(),
+            company: Company::default(),
         }
     }
 
@@ -143,8 +158,14 @@ impl Shared {
         }
     }
 
-    /// The handle to a partition's loop, if it exists and has room for this command after `before` others.
-    fn handle(&self, partition: PartitionId, command: &Command, before: usize) -> Result<&PartitionHandle, Error> {
+    /// The handle to a partition's loop, if it exists and has room for this command after `before` others; and the room
+    /// for its bytes.
+    fn handle(
+        &self,
+        partition: PartitionId,
+        command: &Command,
+        before: usize,
+    ) -> Result<(&PartitionHandle, HeldBytes), Error> {
         let Some(handle) = self.handles.get(usize::from(partition.0)) else {
             let why = format!("partition {partition} does not exist; the store has {}", self.partitions);
             return Err(Error::Refused(Rejection::InvalidArgument { field: "id", why }));
@@ -152,20 +173,24 @@ impl Shared {
         if let Command::Submit(submit) = command {
             self.board.admit(&submit.new)?;
         }
-        let reserve = if command.urgency() == Urgency::Sheddable { 0 } else { limits::QUEUE_RESERVE };
-        if handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve {
+        let is_sheddable = command.urgency() == Urgency::Sheddable;
+        let reserve = if is_sheddable { 0 } else { limits::QUEUE_RESERVE };
+        let is_full = handle.gauge.traffic().waiting + before >= limits::QUEUE_MAX + reserve;
+        let bytes = || handle.bytes.hold(command.bytes(), is_sheddable);
+        let Some(held) = (!is_full).then(bytes).flatten() else {
             self.metrics.overloaded.add(1);
             return Err(Error::Overloaded { retry_after: Span(100) });
-        }
-        Ok(handle)
+        };
+        Ok((handle, held))
     }
 
     /// Queues a task for its partition's loop, or returns it with the reason why not.
-    pub(crate) fn post(&self, partition: PartitionId, task: Task) -> Result<(), Box<Refused>> {
-        let handle = match self.handle(partition, &task.command, 0) {
-            Ok(handle) => handle,
+    pub(crate) fn post(&self, partition: PartitionId, mut task: Task) -> Result<(), Box<Refused>> {
+        let (handle, held) = match self.handle(partition, &task.command, 0) {
+            Ok(found) => found,
             Err(error) => return Err(Box::new(Refused { task, error })),
         };
+        task.held = Some(held);
         handle.gauge.queued(1);
         let ended = |task| Box::new(Refused { task, error: Error::ShuttingDown });
         handle
@@ -187,7 +212,10 @@ impl Shared {
         for ((partition, command), ticket) in commands.into_iter().zip(tickets) {
             let tasks = posts.entry(partition).or_default();
             match self.handle(partition, &command, tasks.len()) {
-                Ok(_) => tasks.push(Task::new(command, Answer::Part(ticket), deadline)),
+                Ok((_, held)) => {
+                    let task = Task::new(command, Answer::Part(ticket), deadline);
+                    tasks.push(Task { held: Some(held), ..task });
+                }
                 Err(error) => ticket.answer(Err(error)),
             }
         }
@@ -204,7 +232,11 @@ impl Shared {
 
     /// Sends a command and waits for its reply, which comes after the commit.
     pub(crate) async fn call<V: TableVerb>(&self, partition: PartitionId, verb: V) -> Result<V::Reply, Error> {
-        typed(V::open(self.call_sealed(partition, verb.into()).await?.open()?))
+        let answer = self.call_sealed(partition, verb.into()).await?.open();
+        if let (Err(Error::Refused(Rejection::RecordUnreadable { key })), Urgency::Background) = (&answer, V::URGENCY) {
+            handover::unreadable(self, partition, key).await;
+        }
+        typed(V::open(answer?))
     }
 
     /// Like [`Self::call`], but the reply stays sealed: if the caller drops it unopened, a lease in it is given back.
@@ -238,6 +270,14 @@ impl Shared {
         self.clock.now() + self.options.call_timeout
     }
 
+    /// Has the idle partitions drop the records that they use least, for one that needs the room.
+    pub(crate) fn make_room(&self) {
+        for handle in &self.handles {
+            // A loop that has ended holds nothing.
+            let _ = handle.sender.send(Vec::new());
+        }
+    }
+
     /// Claims ready work for waiters that the board has matched.
     pub(crate) fn claim_matches(&self, matches: impl IntoIterator<Item = Match>) {
         for Match { waiter, origin } in matches {
@@ -260,6 +300,7 @@ impl Shared {
             self.serve_waiters_later();
             return;
         }
+        origin.into_iter().for_each(|origin| self.board.was_gone(&origin));
         self.put_back(waiter);
     }
 

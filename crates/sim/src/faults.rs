@@ -45,12 +45,16 @@ named! {
         SlowAnswer = "slow answer",
         /// What was read was seconds old when it arrived.
         StaleRead = "stale read",
+        /// A page of candidates missed some.
+        ShortPage = "short page",
         /// Several callers reached for one thing at the same moment.
         Crowd = "crowd",
         /// A worker repeated an old report.
         OldRepeat = "old repeat",
         /// The store acknowledged nothing for a while because its replica was away, and may have lost what the replica lacked.
         ReplicaAway = "replica away",
+        /// A process that had stopped delivered messages that others had long delivered.
+        Redelivery = "redelivery",
     }
 }
 
@@ -139,6 +143,11 @@ impl Weather {
         self.calm = true;
         self.outages.fill(Millis(0));
         self.deaf.fill(Millis(0));
+    }
+
+    /// Whether nothing goes wrong any more.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm
     }
 
     pub(crate) fn count(&mut self, fault: Fault) {

@@ -167,11 +167,26 @@ impl Hub {
         (state.trace.hash(), state.commands, counts, state.checker.violation().cloned(), last)
     }
 
+    /// Whether a page of candidates misses some: what a commit in flight lists is not in it yet. It takes no draw, so that
+    /// it moves no other fault.
+    fn hides_candidates(&self, index: &IndexName) -> bool {
+        let now = self.now();
+        let hides = (now.0 / 250).is_multiple_of(3) && !self.state.lock().weather.is_calm();
+        if hides {
+            self.fault(Fault::ShortPage, format_args!("of {}", index.as_str()));
+        }
+        hides
+    }
+
     /// What a process gets of a page that the store found.
     pub(crate) fn page(&self, index: &IndexName, mut page: Page) -> Page {
         if self.mutant == Some(Mutant::ListingCut) && index.as_str().starts_with("list/") {
             // A page that is not full is the last one.
             page.items.pop();
+        }
+        if index.as_str().starts_with("parts/") && self.hides_candidates(index) {
+            // The commit that lists them is in flight.
+            page.items.retain(|found| found.rank % 2 == 0);
         }
         page
     }

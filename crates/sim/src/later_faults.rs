@@ -1,4 +1,4 @@
-//! Faults of the second generation: how likely each is in a run, drawn from a stream of their own.
+//! Faults of the later generations: how likely each is in a run, drawn from streams of their own.
 
 use crate::dice::Dice;
 use onward_core::Span;
@@ -20,6 +20,8 @@ pub(crate) struct LaterFaults {
     pub(crate) replica: bool,
     /// Whether lanes are closed and work is revoked while nothing may be late.
     pub(crate) calm_races: bool,
+    /// The longest pause between two deliveries of old messages; none without. Of the third generation.
+    pub(crate) redeliveries: Option<Span>,
 }
 
 impl LaterFaults {
@@ -37,6 +39,12 @@ impl LaterFaults {
             // A store that loses commits whatever was waited for is another world.
             replica: !forgetful && dice.percent(20),
             calm_races: dice.percent(40),
+            redeliveries: None,
         }
+    }
+
+    /// Draws whether old messages are delivered again.
+    pub(crate) fn draw_redeliveries(&mut self, dice: &mut Dice) {
+        self.redeliveries = dice.percent(60).then(|| dice.span(100, 1_500));
     }
 }

@@ -20,6 +20,7 @@ mod ledger;
 mod mutants;
 mod named;
 mod process_state;
+mod redelivery;
 mod run;
 mod seeds;
 mod settings;

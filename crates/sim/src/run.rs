@@ -1,6 +1,8 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
-use crate::actors::{Caller, CalmRacer, Crowd, Operator, Reader, Steward, Submitter, Worker, open_all};
+use crate::actors::{
+    Caller, CalmRacer, Crowd, Operator, Reader, Steward, Submitter, WAITERS, Waiter, Worker, open_all,
+};
 use crate::checker::{Checker, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
@@ -9,6 +11,7 @@ use crate::fault_scheduler::{FaultScheduler, LOOK_AGAIN};
 use crate::faults::{FaultCounts, Weather};
 use crate::hub::Hub;
 use crate::mutants::{self, Mutant};
+use crate::redelivery::Redelivery;
 use crate::seeds::{Generation, generation};
 use crate::settings::{COMMANDS_MIN, SCHEDULED_FAULTS_MIN, Settings};
 use crate::trace::Keep;
@@ -31,6 +34,12 @@ const CROWD: u64 = 4;
 const LANES_OPENED: u32 = 3;
 /// Sets the stream of the later faults apart from all others.
 const LATER: u64 = 0x6c61_7465_722d_3031;
+/// Sets the stream of those who wait for ends apart from all others.
+const WAITING: u64 = 0x7761_6974_2d30_3031;
+/// How late a caller may hear of an end, by way of several reads, once everything that faults had cost is mended.
+const TOLD_LATE_MAX: Span = Span::seconds(3);
+/// The same for messages that are delivered again.
+const REDELIVERIES: u64 = 0x6167_6169_6e2d_3031;
 /// Longer than an idempotency key is remembered and ended work is kept, whatever clock wrote it.
 const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
@@ -116,6 +125,11 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
     if generation(seed) >= Generation::Second {
         settings.add_later_faults(&mut later);
     }
+    settings.waiters = generation(seed) >= Generation::Third;
+    let mut again = Dice::new(seed ^ REDELIVERIES);
+    if generation(seed) >= Generation::Third {
+        settings.later_faults.draw_redeliveries(&mut again);
+    }
     let timeline = Timeline::begin();
     let weather = Weather::new(dice.fork(), settings.odds, (settings.later_faults, later.fork()), settings.processes);
     let loses = settings.is_forgetful() || settings.later_faults.replica;
@@ -125,7 +139,7 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
     tokio::select! {
         biased;
         () = hub.alarm() => {}
-        () = story(&world, dice, later) => {}
+        () = story(&world, dice, later, again) => {}
     }
     let operations = mutants::end();
     let (hash, commands, faults, violation, last_steps) = hub.finish();
@@ -133,7 +147,7 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
 }
 
 /// Work and faults, then calm, then rest.
-async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
+async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice, again: Dice) {
     for process in 0..world.settings.processes {
         world.boot(process).await;
     }
@@ -141,6 +155,12 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
     for wants in world.settings.workers.clone() {
         let caller = Caller::new(world.clone(), dice.fork(), wants.worker.to_string());
         workers.spawn(Worker::new(caller, wants).run());
+    }
+    if world.settings.waiters {
+        let mut dice = Dice::new(world.seed() ^ WAITING);
+        for n in 0..WAITERS {
+            workers.spawn(Waiter(Caller::new(world.clone(), dice.fork(), format!("waiter {n}"))).run());
+        }
     }
     let mut others = JoinSet::new();
     for n in 0..world.settings.operators {
@@ -156,6 +176,9 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice) {
     }
     if world.settings.later_faults.replica {
         others.spawn(Failover { world: world.clone(), dice: later.fork() }.run());
+    }
+    if let Some(pause) = world.settings.later_faults.redeliveries {
+        others.spawn(Redelivery { world: world.clone(), dice: again, pause }.run());
     }
     let mut submitters = JoinSet::new();
     for n in 0..world.settings.submitters {
@@ -241,8 +264,11 @@ fn is_late(world: &World) -> bool {
     if now < world.quiet_from() {
         return false;
     }
-    let idle = world.idle();
-    let late = hub.check(|checker| checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX)));
+    let (idle, awaited) = (world.idle(), world.awaited());
+    let late = hub.check(|checker| {
+        let late = checker.overdue(now, LATE_MAX).or_else(|| checker.neglected(now, &idle, LATE_MAX));
+        late.or_else(|| checker.untold(now, &awaited, TOLD_LATE_MAX))
+    });
     late.map(|late| hub.violate("liveness", late)).is_some()
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) workers: Vec<Wants>,
     pub(crate) submitters: usize,
     pub(crate) operators: usize,
-    pub(crate) cache_records: usize,
+    pub(crate) cache_bytes: usize,
     pub(crate) sweep_every: Span,
     pub(crate) call_timeout: Span,
     pub(crate) odds: Odds,
@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) refuge: usize,
     /// Whether the processes share the partitions among themselves, instead of being told which one is the home.
     pub(crate) members: bool,
+    /// Whether callers wait for ends.
+    pub(crate) waiters: bool,
     /// The faults that were added later.
     pub(crate) later_faults: LaterFaults,
 }
@@ -61,7 +63,7 @@ impl Settings {
             workers,
             submitters: dice.between(1, 3) as usize,
             operators: usize::from(dice.percent(80)),
-            cache_records: *dice.pick(&[2, 8, 256]).unwrap_or(&8),
+            cache_bytes: *dice.pick(&[4 * 1024, 32 * 1024, 1024 * 1024]).unwrap_or(&1024),
             sweep_every: dice.span(2_000, 10_000),
             call_timeout: dice.span(2_000, 30_000),
             odds: Odds::draw(dice),
@@ -71,6 +73,7 @@ impl Settings {
             boomerang: dice.percent(6),
             refuge: dice.below(processes as u64) as usize,
             members: dice.percent(35),
+            waiters: false,
             later_faults: LaterFaults::default(),
         }
     }

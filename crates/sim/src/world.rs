@@ -9,9 +9,9 @@ use crate::mutants::{self, Mutant};
 use crate::process_state::{ProcessState, Pulse};
 use crate::settings::Settings;
 use crate::store::SimStore;
-use onward_core::{Millis, Span, WorkerName};
+use onward_core::{ExecutionId, Millis, Span, WorkerName};
 use onward_engine::clock::Chance;
-use onward_engine::{Engine, Options, Wants};
+use onward_engine::{Engine, Options, Rules, Wants};
 use onward_store::Home;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub(crate) struct World {
     home: Mutex<usize>,
     /// Workers that wait for work, and since when.
     idle: Mutex<BTreeMap<WorkerName, (Wants, Millis)>>,
+    /// Ends that somebody waits for, and since when.
+    waits: Mutex<BTreeMap<u64, (ExecutionId, Millis)>>,
     calm: AtomicBool,
     /// When everything that faults had cost is mended.
     quiet_from: AtomicU64,
@@ -71,8 +73,9 @@ impl World {
     ) -> Arc<Self> {
         let slots = (0..settings.processes).map(|_| Slot::default()).collect();
         let (calm, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (home, idle, quiet_from) = (Mutex::new(0), Mutex::default(), AtomicU64::new(u64::MAX));
-        Arc::new(Self { hub, settings, timeline, seed, mutant, slots, home, idle, calm, quiet_from, over })
+        let (home, idle, waits) = (Mutex::new(0), Mutex::default(), Mutex::default());
+        let quiet_from = AtomicU64::new(u64::MAX);
+        Arc::new(Self { hub, settings, timeline, seed, mutant, slots, home, idle, waits, calm, quiet_from, over })
     }
 
     /// Starts a process and keeps trying until the store lets it. Whoever empties a slot fills it again, and nobody else.
@@ -88,8 +91,9 @@ impl World {
                 chance: Arc::new(Chance::seeded(seeds.word())),
                 call_timeout: self.settings.call_timeout,
                 sweep_every: self.sweep_every(),
-                cache_records: self.settings.cache_records,
-                rules: mutants::rules(self.mutant),
+                watched_every: self.watched_every(),
+                cache_bytes: self.settings.cache_bytes,
+                rules: self.rules(),
                 ..Options::default()
             };
             match Engine::start(store.clone(), options).await {
@@ -103,8 +107,21 @@ impl World {
         }
     }
 
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The rules that every process runs.
+    pub(crate) fn rules(&self) -> Rules {
+        mutants::rules(self.mutant)
+    }
+
     fn sweep_every(&self) -> Span {
         if self.mutant == Some(Mutant::NeverSwept) { Span::days(365) } else { self.settings.sweep_every }
+    }
+
+    fn watched_every(&self) -> Span {
+        if self.mutant == Some(Mutant::WakeTrusted) { Span::days(365) } else { self.sweep_every() }
     }
 
     /// The process in a slot, if it is up.
@@ -219,6 +236,23 @@ impl World {
 
     pub(crate) fn idle(&self) -> Vec<(Wants, Millis)> {
         self.idle.lock().values().cloned().collect()
+    }
+
+    /// Somebody begins to wait for an end; returns the number of the wait.
+    pub(crate) fn begin_wait(&self, id: ExecutionId) -> u64 {
+        let mut waits = self.waits.lock();
+        let number = waits.last_key_value().map_or(0, |(last, _)| last + 1);
+        waits.insert(number, (id, self.hub.now()));
+        number
+    }
+
+    /// Somebody waits no more.
+    pub(crate) fn end_wait(&self, number: u64) {
+        self.waits.lock().remove(&number);
+    }
+
+    pub(crate) fn awaited(&self) -> Vec<(ExecutionId, Millis)> {
+        self.waits.lock().values().copied().collect()
     }
 
     pub(crate) fn processes(&self) -> impl Iterator<Item = Running> {

@@ -31,7 +31,8 @@ fn every_run_is_busy_broken_and_comes_right() {
 fn planted_faults_are_found_and_their_traces_kept() {
     let rules = [Mutant::NoFence, Mutant::TimerOnlyBySweep, Mutant::StopForgotten];
     let stores = [Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::UniqueKeyNotFreed];
-    for mutant in rules.into_iter().chain(stores) {
+    let messages = [Mutant::MessageByDifference];
+    for mutant in rules.into_iter().chain(stores).chain(messages) {
         let Some(found) = first_failure(mutant, 5_000..5_050) else { panic!("{} was not found", mutant.name()) };
         let finder = found.violation.as_ref().map_or("nobody", |violation| violation.checker);
         assert!(mutant.finders().contains(&finder), "{} was found by {finder}", mutant.name());

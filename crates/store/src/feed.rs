@@ -6,9 +6,15 @@
 use crate::{Cursor, Event, FeedPage, Partition, Result, check};
 use bytes::Bytes;
 
+/// The position of [`Cursor::end`], which no event ever has.
+const END: u64 = u64::MAX;
+
 /// The position a cursor stands at; the start is before the first.
 pub(crate) fn position(cursor: &Cursor) -> Result<u64> {
     let text = cursor.as_str();
+    if cursor.is_end() {
+        return Ok(END);
+    }
     if text.is_empty() {
         return Ok(0);
     }
@@ -27,6 +33,6 @@ pub(crate) fn event(partition: Partition, position: u64, body: Bytes) -> Event {
 /// A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back, with a gap.
 pub(crate) fn feed_page(start: u64, events: Vec<Event>, newest: u64) -> FeedPage {
     let end = events.last().map_or(start.min(newest), |event| event.position);
-    let gap = start > newest || end - start > events.len() as u64;
+    let gap = start != END && (start > newest || end - start > events.len() as u64);
     FeedPage { events, cursor: Cursor::from_text(end.to_string()), gap }
 }

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Intercepts the commits and reads of a store.
@@ -99,6 +100,10 @@ impl<L: StoreLayer> Store for LayeredStore<L> {
 
     fn home(&self) -> watch::Receiver<Home> {
         self.inner.home()
+    }
+
+    fn yield_home(&self, pause: Duration) {
+        self.inner.yield_home(pause);
     }
 
     fn meta(&self) -> Meta {

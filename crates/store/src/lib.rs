@@ -58,6 +58,7 @@ pub use record::{Entry, Record};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A time on the store's clock, in milliseconds since the Unix epoch.
@@ -122,6 +123,10 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// Whether this process runs the store's background work, and for which partitions.
     fn home(&self) -> watch::Receiver<Home>;
+
+    /// Offers the background work of this process to others on the store: for this long it does not try to have it, unless
+    /// it shares the work by membership, which this does not change. If no other process takes it, it has it back then.
+    fn yield_home(&self, _pause: Duration) {}
 
     /// What was fixed when the store was initialised.
     fn meta(&self) -> Meta;

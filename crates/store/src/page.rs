@@ -92,6 +92,9 @@ pub struct LogEntry {
     pub body: Bytes,
 }
 
+/// The text of [`Cursor::end`]; no store has it among the cursors that it makes.
+const END: &str = "end";
+
 /// A place in the feeds of all partitions; opaque, made by the store that reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cursor(String);
@@ -101,6 +104,17 @@ impl Cursor {
     #[must_use]
     pub fn start() -> Self {
         Self::default()
+    }
+
+    /// Behind the newest event: a read from here returns no events, and the cursor for all later ones.
+    #[must_use]
+    pub fn end() -> Self {
+        Self(END.to_owned())
+    }
+
+    /// Whether this is [`Cursor::end`].
+    pub(crate) fn is_end(&self) -> bool {
+        self.0 == END
     }
 
     /// A cursor from its text; the store that reads it refuses one it did not make.

@@ -239,6 +239,25 @@ async fn ownership_moves_when_the_owner_closes_or_is_dropped() {
 }
 
 #[tokio::test]
+async fn a_yielded_file_goes_to_another_process_or_comes_back() {
+    let (_place, database) = place();
+    let first = open(&database).await;
+    let mut home = first.home();
+    first.yield_home(Duration::from_millis(50));
+    assert!(home.has_changed().expect("the store is open"), "it is offered");
+    within_seconds(20, home.wait_for(|home| *home == Home::Everywhere)).await.expect("and nobody takes it");
+    let second = open(&database).await;
+    let mut heir = second.home();
+    second.yield_home(Duration::from_secs(3_600));
+    first.yield_home(Duration::from_secs(3_600));
+    assert_eq!(*home.borrow_and_update(), Home::Nowhere);
+    within_seconds(20, heir.wait_for(|home| *home == Home::Everywhere)).await.expect("what is not held is not yielded");
+    assert_eq!(*first.home().borrow(), Home::Nowhere);
+    first.close().await.expect("it closes while it waits");
+    second.close().await.expect("it closes");
+}
+
+#[tokio::test]
 async fn own_commits_bring_no_hints() {
     let (_place, database) = place();
     let store = open(&database).await;

@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, Request};
 use super::minimum_wait::MinimumWait;
+use super::room::{Place, Room};
 use super::undelivered::UndeliveredWork;
 use super::{decode, encode};
 use crate::wire::ClaimAnswer;
@@ -12,9 +13,19 @@ use onward_engine::Wants;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
+/// The most claims that wait at the same time, as many as calls may be under way.
+const CLAIMS_MAX: usize = 100_000;
+/// The most bytes of what they name: lanes, kinds and capabilities.
+const CLAIMS_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Sends claims to a server.
 #[derive(Debug, Clone)]
-pub(super) struct Claims(mpsc::UnboundedSender<QueuedClaim>);
+pub(super) struct Claims {
+    queue: mpsc::UnboundedSender<QueuedClaim>,
+    room: Room,
+    /// How long a claim waits for room beyond what it waits for work.
+    patience: Span,
+}
 
 /// A claim that is not answered yet, and where its answer goes.
 #[derive(Debug)]
@@ -23,6 +34,16 @@ struct QueuedClaim {
     wants: Wants,
     wait: Span,
     tell: oneshot::Sender<Result<UndeliveredWork>>,
+    _place: Place,
+}
+
+/// About how many bytes a claim takes.
+fn bytes(wants: &Wants) -> usize {
+    const AROUND: usize = 512;
+    let lanes: usize = wants.lanes.iter().map(|lane| lane.as_str().len()).sum();
+    let kinds: usize = wants.kinds.iter().flat_map(|kinds| kinds.iter()).map(|kind| kind.as_str().len()).sum();
+    let capabilities: usize = wants.capabilities.capabilities().map(|one| one.as_str().len()).sum();
+    AROUND + lanes + kinds + capabilities
 }
 
 impl QueuedClaim {
@@ -40,15 +61,17 @@ impl QueuedClaim {
 impl Claims {
     pub(super) fn new(exchange: Arc<Exchange>) -> Self {
         let (queue, claims) = mpsc::unbounded_channel();
+        let (room, patience) = (Room::new(CLAIMS_MAX, CLAIMS_BYTES_MAX), exchange.patience());
         tokio::spawn(run(exchange, claims));
-        Self(queue)
+        Self { queue, room, patience }
     }
 
     /// Claims work, and waits for the first if there is none.
     pub(super) async fn call(&self, namespace: Namespace, wants: Wants, wait: Span) -> Result<Vec<Claimed>> {
+        let place = self.room.enter(bytes(&wants), wait + self.patience).await?;
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
-        self.0.send(QueuedClaim { namespace, wants, wait, tell }).map_err(|_| gone())?;
+        self.queue.send(QueuedClaim { namespace, wants, wait, tell, _place: place }).map_err(|_| gone())?;
         Ok(told.await.map_err(|_| gone())??.accept())
     }
 }

@@ -150,6 +150,11 @@ impl Exchange {
         self.clock.now()
     }
 
+    /// How long a call is tried.
+    pub(crate) fn patience(&self) -> Span {
+        self.timeout
+    }
+
     /// Keeps the end of this waiting for something that nobody waits for; nothing when too much is under way.
     pub(crate) fn hold(&self) -> Option<OwnedSemaphorePermit> {
         self.calls.clone().try_acquire_owned().ok()

@@ -1,5 +1,6 @@
 //! Batches concurrent calls of many tasks into few requests.
 
+use super::room::{Place, Room};
 use crate::{Error, Result};
 use futures_util::future::{BoxFuture, join_all};
 use onward_core::Span;
@@ -18,6 +19,10 @@ const REQUESTS_MORE: usize = 14;
 /// The most that one request holds, and the most bytes.
 const ITEMS_MAX: usize = 500;
 const BYTES_MAX: usize = 1024 * 1024;
+/// The most calls that are in memory, sent or not: twice as many as all requests under way can hold.
+const CALLS_MAX: usize = 2 * (REQUESTS + REQUESTS_MORE) * ITEMS_MAX;
+/// The most bytes of them: four times as many.
+const CALLS_BYTES_MAX: usize = 4 * (REQUESTS + REQUESTS_MORE) * BYTES_MAX;
 
 /// Something that can share a request with others.
 pub(crate) trait Shareable: Clone + Send + 'static {
@@ -31,21 +36,30 @@ pub(crate) trait Shareable: Clone + Send + 'static {
     fn bytes(&self) -> usize;
 }
 
-/// A call that is not sent yet, and where its answer goes.
-type QueuedCall<I> = (I, oneshot::Sender<Result<<I as Shareable>::Answer>>);
+/// A call that is not sent yet, where its answer goes, and the room that it takes until then.
+struct QueuedCall<I: Shareable> {
+    item: I,
+    tell: oneshot::Sender<Result<I::Answer>>,
+    place: Place,
+}
+
 type Answers<I> = Result<Vec<Result<<I as Shareable>::Answer>>>;
 type Send_<I> = Arc<dyn Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync>;
 
 /// Gathers calls of one kind.
 pub(crate) struct Gather<I: Shareable> {
     queue: mpsc::UnboundedSender<QueuedCall<I>>,
+    room: Room,
+    /// How long a call waits for room.
+    patience: Span,
     /// Requests that went out.
     turn: Arc<AtomicUsize>,
 }
 
 impl<I: Shareable> Clone for Gather<I> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone(), turn: self.turn.clone() }
+        let (queue, room, turn) = (self.queue.clone(), self.room.clone(), self.turn.clone());
+        Self { queue, room, patience: self.patience, turn }
     }
 }
 
@@ -58,14 +72,21 @@ impl<I: Shareable> fmt::Debug for Gather<I> {
 impl<I: Shareable> Gather<I> {
     /// Sends with a function that answers one for each, in their order, or that none was looked at. Ends when the last clone
     /// is dropped.
-    pub(crate) fn new<F>(send: F) -> Self
+    pub(crate) fn new<F>(patience: Span, send: F) -> Self
+    where
+        F: Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync + 'static,
+    {
+        Self::within(Room::new(CALLS_MAX, CALLS_BYTES_MAX), patience, send)
+    }
+
+    fn within<F>(room: Room, patience: Span, send: F) -> Self
     where
         F: Fn(Vec<I>) -> BoxFuture<'static, Answers<I>> + Send + Sync + 'static,
     {
         let (queue, calls) = mpsc::unbounded_channel();
         let turn = Arc::<AtomicUsize>::default();
         tokio::spawn(run(calls, Arc::new(send), turn.clone()));
-        Self { queue, turn }
+        Self { queue, room, patience, turn }
     }
 
     /// A number that most of those have in common which will share a request.
@@ -78,11 +99,12 @@ impl<I: Shareable> Gather<I> {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Has one sent, and waits for its answer.
+    /// Has one sent, once there is room for it, and waits for its answer.
     pub(crate) async fn call(&self, item: I) -> Result<I::Answer> {
+        let place = self.room.enter(item.bytes(), self.patience).await?;
         let (tell, told) = oneshot::channel();
         let gone = || Error::from(onward_engine::Error::ShuttingDown);
-        self.queue.send((item, tell)).map_err(|_| gone())?;
+        self.queue.send(QueuedCall { item, tell, place }).map_err(|_| gone())?;
         told.await.map_err(|_| gone())?
     }
 }
@@ -113,8 +135,9 @@ async fn run<I: Shareable>(mut calls: mpsc::UnboundedReceiver<QueuedCall<I>>, se
             left.push_back(more);
         }
         // What nobody waits for any more was not sent, and so it stays.
-        left.retain(|(_, tell)| !tell.is_closed());
-        let (items, tell): (Vec<I>, Vec<_>) = together(&mut left).into_iter().unzip();
+        left.retain(|call| !call.tell.is_closed());
+        let calls = together(&mut left).into_iter().map(|QueuedCall { item, tell, place }| (item, (tell, place)));
+        let (items, waiting): (Vec<I>, Vec<_>) = calls.unzip();
         if items.is_empty() {
             continue;
         }
@@ -123,10 +146,11 @@ async fn run<I: Shareable>(mut calls: mpsc::UnboundedReceiver<QueuedCall<I>>, se
         tokio::spawn(async move {
             let mut answers = each(&send, items).await.into_iter();
             drop(permit);
-            for tell in tell {
+            for (tell, place) in waiting {
                 let missing = || Err(Error::Unintelligible { why: "not all were answered".to_owned() });
                 // What nobody hears is dropped, which gives back what it holds.
                 let _unheard = tell.send(answers.next().unwrap_or_else(missing)).is_err();
+                drop(place);
             }
         });
     }
@@ -151,18 +175,17 @@ async fn each<I: Shareable>(send: &Send_<I>, items: Vec<I>) -> Vec<Result<I::Ans
 fn together<I: Shareable>(left: &mut VecDeque<QueuedCall<I>>) -> Vec<QueuedCall<I>> {
     let mut taken: Vec<QueuedCall<I>> = Vec::new();
     let (mut bytes, mut rest) = (0, VecDeque::new());
-    for item in left.drain(..) {
+    for call in left.drain(..) {
+        let more = call.item.bytes();
         let fits = match taken.first() {
             None => true,
-            Some((first, _)) => {
-                taken.len() < ITEMS_MAX && bytes + item.0.bytes() <= BYTES_MAX && item.0.goes_with(first)
-            }
+            Some(first) => taken.len() < ITEMS_MAX && bytes + more <= BYTES_MAX && call.item.goes_with(&first.item),
         };
         if fits {
-            bytes += item.0.bytes();
-            taken.push(item);
+            bytes += more;
+            taken.push(call);
         } else {
-            rest.push_back(item);
+            rest.push_back(call);
         }
     }
     *left = rest;
@@ -193,7 +216,7 @@ mod tests {
     async fn calls_of_one_moment_share_a_request_with_their_like() {
         let sent = Arc::new(Mutex::new(Vec::new()));
         let note = sent.clone();
-        let gather = Gather::new(move |letters: Vec<Letter>| {
+        let gather = Gather::new(Span::days(1), move |letters: Vec<Letter>| {
             let together: String = letters.iter().map(|letter| letter.0).collect();
             note.lock().push(together.clone());
             Box::pin(async move { Ok(together.chars().map(Ok).collect()) })
@@ -209,7 +232,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_is_refused_as_a_whole_is_sent_in_pieces() {
-        let gather = Gather::new(move |letters: Vec<Letter>| {
+        let gather = Gather::new(Span::days(1), move |letters: Vec<Letter>| {
             Box::pin(async move {
                 let refused = onward_core::Rejection::InvalidArgument { field: "all", why: "too much".to_owned() };
                 if letters.len() > 1 || letters[0].0 == 'x' { Err(refused.into()) } else { Ok(vec![Ok(letters[0].0)]) }
@@ -221,8 +244,56 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn so_many_calls_are_in_memory_and_more_wait_or_are_refused() {
+        let (open, sent) = (Arc::new(Semaphore::new(0)), Arc::new(Mutex::new(0)));
+        let within = |patience| {
+            let (gate, count) = (open.clone(), sent.clone());
+            Gather::within(Room::new(4, 64 * 1024), patience, move |letters: Vec<Letter>| {
+                let (gate, count) = (gate.clone(), count.clone());
+                Box::pin(async move {
+                    *count.lock() += letters.len();
+                    let _gone = gate.acquire().await.map(tokio::sync::SemaphorePermit::forget);
+                    *count.lock() -= letters.len();
+                    Ok(letters.iter().map(|letter| Ok(letter.0)).collect())
+                })
+            })
+        };
+        let patient = within(Span::days(1));
+        let calls: Vec<_> = "abcdefghij"
+            .chars()
+            .map(|letter| {
+                let gather = patient.clone();
+                tokio::spawn(async move { gather.call(Letter(letter, 1)).await })
+            })
+            .collect();
+        while *sent.lock() < 4 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+            assert_eq!(*sent.lock(), 4, "the others are not in line yet");
+        }
+        open.add_permits(100);
+        let answers = join_all(calls).await.into_iter().map(|call| call.unwrap().unwrap());
+        assert_eq!(answers.collect::<String>(), "abcdefghij");
+
+        let _closed = open.forget_permits(100);
+        let hasty = within(Span(1));
+        let held = [0, 1, 2, 3].map(|_| {
+            let gather = hasty.clone();
+            tokio::spawn(async move { gather.call(Letter('x', 1)).await })
+        });
+        while *sent.lock() < 4 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(hasty.call(Letter('y', 1)).await.unwrap_err().code(), "overloaded");
+        open.add_permits(100);
+        assert!(join_all(held).await.into_iter().all(|call| call.unwrap().is_ok()), "what was let in goes on");
+    }
+
+    #[tokio::test]
     async fn an_answer_that_is_missing_is_an_error() {
-        let gather = Gather::new(|_: Vec<Letter>| Box::pin(async { Ok(Vec::new()) }));
+        let gather = Gather::new(Span::days(1), |_: Vec<Letter>| Box::pin(async { Ok(Vec::new()) }));
         assert_eq!(gather.call(Letter('a', 1)).await.unwrap_err().code(), "server_unintelligible");
     }
 }

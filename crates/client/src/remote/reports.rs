@@ -26,6 +26,9 @@ pub(super) struct Told {
     pub(super) claimed: Result<UndeliveredWork>,
 }
 
+/// What a report takes beside what it says: a lease, a name and what is wanted next.
+const AROUND: usize = 512;
+
 impl Shareable for Ended {
     type Answer = Told;
 
@@ -39,15 +42,22 @@ impl Shareable for Ended {
     }
 
     fn bytes(&self) -> usize {
-        match &self.report.end {
-            End::Complete(complete) => complete.result.as_bytes().len(),
-            _ => 0,
-        }
+        let more = match &self.report.end {
+            // Bytes travel in base64.
+            End::Complete(complete) => complete.result.as_bytes().len().div_ceil(3) * 4,
+            End::Fail(fail) => {
+                let details = fail.failure.details.as_ref().map_or(0, |details| details.as_str().len());
+                fail.failure.message.len() + details
+            }
+            End::Cancel(cancel) => cancel.reason.as_str().len(),
+            End::Delay(_) | End::Unclaim(_) => 0,
+        };
+        AROUND + more
     }
 }
 
 pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<Ended> {
-    Gather::new(move |ended: Vec<Ended>| {
+    Gather::new(exchange.patience(), move |ended: Vec<Ended>| {
         let exchange = exchange.clone();
         Box::pin(async move { together(exchange, ended).await })
     })

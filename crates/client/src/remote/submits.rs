@@ -8,6 +8,9 @@ use crate::wire::{SubmitBatch, SubmitBatchAnswer};
 use onward_core::{Namespace, NewExecution, Submitted};
 use std::sync::Arc;
 
+/// What a submission takes beside its payload, its tags and what it requires: names, keys, times and a policy.
+const AROUND: usize = 1024;
+
 impl Shareable for NewExecution {
     type Answer = Submitted;
 
@@ -18,12 +21,15 @@ impl Shareable for NewExecution {
     fn bytes(&self) -> usize {
         // Bytes travel in base64.
         let json = self.input.as_ref().map_or(0, |json| json.as_str().len());
-        json + self.input_bytes.as_ref().map_or(0, |blob| blob.bytes.len().div_ceil(3) * 4)
+        let blob = self.input_bytes.as_ref().map_or(0, |blob| blob.bytes.len().div_ceil(3) * 4);
+        let tags: usize = self.tags.iter().map(|(key, value)| key.as_str().len() + value.as_str().len()).sum();
+        let requires: usize = self.requires.capabilities().map(|one| one.as_str().len()).sum();
+        AROUND + json + blob + tags + requires
     }
 }
 
 pub(super) fn gather(exchange: Arc<Exchange>) -> Gather<NewExecution> {
-    Gather::new(move |executions: Vec<NewExecution>| {
+    Gather::new(exchange.patience(), move |executions: Vec<NewExecution>| {
         let exchange = exchange.clone();
         Box::pin(async move {
             let namespace = executions.first().map(|new| new.namespace.clone());

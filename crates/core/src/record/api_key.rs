@@ -1,6 +1,6 @@
 //! Who may call: keys, what they allow, and in which namespaces.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats, plain};
 use crate::index::{self, Entry};
 use crate::{Actor, ApiKeyId, CommandId, Millis, Namespace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKey {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Its public part.
     pub id: ApiKeyId,
@@ -64,6 +64,18 @@ impl ApiKey {
         self.namespaces.is_empty() || self.namespaces.contains(namespace)
     }
 }
+
+formats!(struct ApiKey { format, id, name, hash, roles, namespaces, created_at, created_by, expires_at, revoked_at });
+formats!(
+    enum Role {
+        Submit,
+        Work,
+        Operate,
+        Read,
+        Admin,
+    }
+);
+plain!(KeyHash);
 
 impl Stored for ApiKey {
     fn entries(&self) -> Vec<Entry> {

@@ -1,6 +1,6 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
-use super::{Format, Stored, is_default};
+use super::{Format, Stored, formats, is_default};
 use crate::rules::times::Moment;
 use crate::{Build, CommandId, Failure, Json, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ impl AttemptEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedAttempt {
     /// The format of this record when it is stored on its own.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Counts from 1 without gaps.
     pub number: u32,
@@ -196,4 +196,30 @@ impl EndedAttempt {
     }
 }
 
-impl Stored for EndedAttempt {}
+impl Stored for EndedAttempt {
+    fn bytes(&self) -> usize {
+        self.usual_bytes() + self.details.as_ref().map_or(0, |json| json.as_str().len()) + 128 * self.pauses.len()
+    }
+
+    fn usual_bytes(&self) -> usize {
+        512
+    }
+}
+
+formats!(struct EndedAttempt {
+    format, number, kind, started_at, ran, ended_at, lease, worker, build, end, details, ended_by, pauses,
+});
+formats!(struct Attempt { number, kind, started_at, build, resumed, since, ran, pauses });
+formats!(struct Paused { attempt, lease, worker });
+formats!(
+    enum AttemptKind {
+        Initial,
+        Retry,
+        Reclaim,
+        Replay,
+    }
+);
+formats!(enum Pause { Delayed { until }, Returned });
+formats!(enum AttemptEnd {
+    Succeeded, Failed { failure, retry_at }, Interrupted, Revoked { reason }, Returned, Cancelled, Expired,
+});

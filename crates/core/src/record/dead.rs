@@ -22,6 +22,10 @@ impl Body for DeadLetter {
 }
 
 impl Stored for DeadLetter {
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
     fn entries(&self) -> Vec<Entry> {
         Entry::single(index::DEAD, 0)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Active, EndedAttempt, Finished, Format, LaneQueues, Next, Operated, PayloadSlot, PublicState, Purging, Readiness,
-    Record, State, Stored, Transition, UniqueRecord, Waiting, is_default,
+    Record, State, Stored, Transition, UniqueRecord, Waiting, format, formats, is_default,
 };
 use crate::audit::{Beside, Finding, Fix, Verdict};
 use crate::index::{self, DueKind, Entry};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Its stable name.
     pub id: ExecutionId,
@@ -87,6 +87,7 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "is_default")]
     pub epoch: u64,
     /// The newest attempt that has ended; it becomes a record of its own when another one starts.
+    #[serde(serialize_with = "format::stamped")]
     pub last: Option<EndedAttempt>,
     /// What it ended with.
     pub result: Option<StoredPayload>,
@@ -134,9 +135,34 @@ pub enum StoredPayload {
     },
 }
 
+formats!(struct Execution {
+    format, id, namespace, lane, kind, requires, priority, input, policy, idempotency_key, unique_key, created_at,
+    created_by, trace, deadline, tags, state, changed_at, sequence, place, started_at, attempts, retries, reclaims,
+    reclaims_in_a_row, replays, epoch, last, result, progress, note, operated, pages, history,
+});
+formats!(struct Progress { percent, message, at });
+formats!(enum StoredPayload { Json(inline), Beside { content_type, bytes } });
+
 impl Stored for Arc<Execution> {
     fn usual_bytes(&self) -> usize {
         1_280
+    }
+
+    fn bytes(&self) -> usize {
+        let inline =
+            |stored: &StoredPayload| if let StoredPayload::Json(json) = stored { json.as_str().len() } else { 64 };
+        let payloads = inline(&self.input) + self.result.as_ref().map_or(0, inline);
+        let details = self.last.as_ref().and_then(|last| last.details.as_ref()).map_or(0, |json| json.as_str().len());
+        self.usual_bytes()
+            + payloads
+            + details
+            + 192 * self.history.len()
+            + 96 * (self.operated.len() + self.tags.len())
+    }
+
+    fn places(&self) -> usize {
+        // Its due time, the list of its namespace, and that of its state.
+        if self.is_purging() { 1 } else { 3 + self.tags.len() }
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -240,8 +266,8 @@ impl Execution {
         }
     }
 
-    /// The records that stand beside it: ended attempts, pages of its history, payloads.
-    fn parts(&self) -> Vec<Key> {
+    /// The records that belong to it: ended attempts, pages of its history, payloads.
+    pub(crate) fn parts(&self) -> Vec<Key> {
         let attempts = (1..self.attempts).map(|number| Key::Attempt(self.id, number));
         let pages = (0..self.pages).map(|page| Key::History(self.id, page));
         let payloads = [(Some(&self.input), PayloadSlot::Input), (self.result.as_ref(), PayloadSlot::Result)];
@@ -327,8 +353,7 @@ impl Execution {
     #[must_use]
     pub fn due(&self) -> Option<Millis> {
         match &self.state {
-            State::Finished(Finished { purging: Some(Purging { left: 0, until }), .. }) => Some(*until),
-            State::Finished(Finished { purging: Some(_), .. }) => Some(Millis(0)),
+            State::Finished(Finished { purging: Some(Purging { until }), .. }) => Some(*until),
             State::Finished(finished) => Some(finished.at + self.policy.retention()),
             State::Waiting(waiting) => {
                 let time = match waiting.readiness {

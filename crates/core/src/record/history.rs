@@ -1,6 +1,6 @@
 //! The history of an execution: the newest transitions are in its record, older ones in pages beside it.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats};
 use crate::{Actor, Millis, What};
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +22,17 @@ pub struct Transition {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryPage {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// What happened, oldest first.
     pub transitions: Vec<Transition>,
 }
 
-impl Stored for HistoryPage {}
+impl Stored for HistoryPage {
+    fn bytes(&self) -> usize {
+        192 * self.transitions.len()
+    }
+}
+
+formats!(struct Transition { at, by, what });
+formats!(struct HistoryPage { format, transitions });

@@ -1,6 +1,6 @@
 //! Idempotency keys, for as long as they are remembered.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats};
 use crate::index::DueKind;
 use crate::{Asked, ExecutionId, Millis, limits};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyRecord {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// The execution.
     pub execution: ExecutionId,
@@ -18,6 +18,8 @@ pub struct IdempotencyRecord {
     /// When the key is forgotten.
     pub expires_at: Millis,
 }
+
+formats!(struct IdempotencyRecord { format, execution, asked, expires_at });
 
 impl Stored for IdempotencyRecord {
     // A key that has expired counts as absent, and is so only when no batch can be in flight that found it absent before.

@@ -1,6 +1,6 @@
 //! What a partition remembers of the messages that another sent to it.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats};
 use crate::MessageId;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -9,10 +9,16 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inbox {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Oldest first.
     pub applied: VecDeque<MessageId>,
 }
 
-impl Stored for Inbox {}
+formats!(strict struct Inbox { format, applied });
+
+impl Stored for Inbox {
+    fn bytes(&self) -> usize {
+        64 + 40 * self.applied.len()
+    }
+}

@@ -1,6 +1,6 @@
 //! A lane's settings, and the record in which they are decided.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats};
 use crate::index::{self, Entry};
 use crate::{CommandId, Lane, Millis, Namespace, PartitionId, Policy};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct LaneSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneMaster {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Whose lane.
     pub namespace: Namespace,
@@ -56,7 +56,23 @@ pub struct LaneMaster {
     pub changed_at: Millis,
 }
 
+formats!(strict struct LaneMaster {
+    format, namespace, lane, settings, revision, owed, earlier, changed_by, changed_at,
+});
+formats!(struct LaneSettings { state, defaults });
+formats!(
+    enum LaneState {
+        Open,
+        Paused,
+        Draining,
+    }
+);
+
 impl Stored for LaneMaster {
+    fn usual_bytes(&self) -> usize {
+        1_280
+    }
+
     fn entries(&self) -> Vec<Entry> {
         Entry::single(index::lanes(&self.namespace), 0)
     }

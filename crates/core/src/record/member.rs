@@ -1,6 +1,7 @@
 //! What a process that runs on a store says about itself.
 
-use super::{Format, Stored};
+use super::format::FIRST;
+use super::{Format, Stored, plain};
 use crate::index::{self, Entry};
 use crate::{Kind, Lane, Namespace, TagKey, TagValue};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// Only this namespace's executions are looked after.
     pub namespace: Option<Namespace>,
@@ -20,6 +21,10 @@ pub struct Member {
     /// The lanes that its workers take work from, so that several processes can share it out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneServed>,
+    /// The newest format of stored bodies that it reads. Homes are drawn among those that know the newest one, so that
+    /// timers and messages of newer records are not left to a process that cannot read them.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub formats: u32,
     /// How often it has said that it lives.
     pub beats: u64,
 }
@@ -34,6 +39,18 @@ pub struct LaneServed {
     pub lane: Lane,
     /// The kinds of work they run; all when absent.
     pub kinds: Option<BTreeSet<Kind>>,
+}
+
+// Whatever is added to them: others must see that a process lives, and only the process itself rewrites its record.
+plain!(Member, LaneServed);
+
+fn first() -> u32 {
+    FIRST
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference to the field")]
+fn is_first(formats: &u32) -> bool {
+    *formats == FIRST
 }
 
 impl Stored for Member {

@@ -95,6 +95,7 @@ macro_rules! records {
 mod api_key;
 mod attempt;
 mod dead;
+mod errand;
 mod execution;
 mod format;
 mod history;
@@ -115,8 +116,10 @@ mod unique;
 pub use api_key::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use dead::DeadLetter;
+pub use errand::{Errand, ErrandKind};
 pub use execution::{Execution, Progress, StoredPayload};
 pub use format::{FORMAT, Format};
+pub(crate) use format::{Formatted, Stamped, formats, is_newer, keeps_all, plain};
 pub use history::{HistoryPage, Transition};
 pub use idempotency::IdempotencyRecord;
 pub use inbox::Inbox;
@@ -157,6 +160,8 @@ records! {
     Unique(namespace: Namespace, key: UniqueKey) = "unique/{namespace}/{key}" holds UniqueRecord,
     /// Older transitions of an execution.
     History(id: ExecutionId, page: u32) = "{id}/h/{page:05}" holds HistoryPage,
+    /// Work on an execution that a commit left over.
+    Errand(id: ExecutionId, kind: ErrandKind) = "{id}/e/{kind}" holds Errand,
     /// A lane's settings, in the namespace's gate partition.
     LaneMaster(namespace: Namespace, lane: Lane) = "lane/{namespace}/{lane}" holds LaneMaster,
     /// The copy of a lane's settings that one partition's rules read.

@@ -1,5 +1,6 @@
 //! What operators did to an execution lately, so that a call that is repeated finds itself.
 
+use super::formats;
 use crate::CommandId;
 use crate::act::ActOutcome;
 use serde::{Deserialize, Serialize};
@@ -12,3 +13,9 @@ pub struct Operated {
     /// Its answer.
     pub outcome: ActOutcome,
 }
+
+formats!(struct Operated { by, outcome });
+formats!(enum ActOutcome {
+    Cancelled, StopRequested { until }, Rescheduled { until }, Prioritised { before }, Tagged, Annotated,
+    Revoked { lease, epoch }, Replayed { replays }, Purged,
+});

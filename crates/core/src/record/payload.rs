@@ -46,4 +46,8 @@ impl Body for PayloadBytes {
     }
 }
 
-impl Stored for PayloadBytes {}
+impl Stored for PayloadBytes {
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,6 +1,6 @@
 //! The registry of a lane's queues in one partition: which kinds and classes of work have been ready there.
 
-use super::{Format, Stored};
+use super::{Format, Stored, formats};
 use crate::index::{self, DueKind, Entry};
 use crate::{Class, Kind, Millis, Span, limits};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneQueues {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     pub format: Format,
     /// When a queue was last added. It ranks the registry, so that a process reads what is new and nothing else.
     pub grown_at: Millis,
@@ -59,12 +59,25 @@ impl LaneQueues {
         }
     }
 
+    /// About how many bytes it takes when it is stored.
+    pub(crate) fn bytes(&self) -> usize {
+        self.queues.iter().map(|seen| QueueSeen::bytes_of(&seen.kind, &seen.class)).sum()
+    }
+
     fn find(&self, kind: &Kind, class: &Class) -> Result<usize, usize> {
         self.queues.binary_search_by(|seen| (&seen.kind, &seen.class).cmp(&(kind, class)))
     }
 }
 
 impl QueueSeen {
+    /// About how many bytes a queue takes.
+    pub(crate) fn bytes_of(kind: &Kind, class: &Class) -> usize {
+        const AROUND: usize = 64;
+        const AROUND_CAPABILITY: usize = 3;
+        let capabilities = class.capabilities().map(|capability| capability.as_str().len() + AROUND_CAPABILITY);
+        AROUND + kind.as_str().len() + capabilities.sum::<usize>()
+    }
+
     /// From when on it is worth looking whether it is empty, so that it can be forgotten.
     #[must_use]
     pub fn stale_at(&self) -> Millis {
@@ -72,7 +85,16 @@ impl QueueSeen {
     }
 }
 
+formats!(struct LaneQueues { format, grown_at, queues });
+formats!(struct QueueSeen { kind, class, used_at });
+
 impl Stored for LaneQueues {
+    fn bytes(&self) -> usize {
+        let class = |class: &Class| class.capabilities().map(|one| one.as_str().len() + 3).sum::<usize>();
+        let queue = |seen: &QueueSeen| 64 + seen.kind.as_str().len() + class(&seen.class);
+        64 + self.queues.iter().map(queue).sum::<usize>()
+    }
+
     fn entries(&self) -> Vec<Entry> {
         Entry::single(index::QUEUES, self.grown_at.0)
     }

@@ -1,6 +1,6 @@
 //! The state of an execution: one enum that carries its data, so that illegal combinations cannot be written down.
 
-use super::{Attempt, AttemptKind, Paused};
+use super::{Attempt, AttemptKind, Paused, formats};
 use crate::{Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
@@ -188,11 +188,9 @@ pub struct Finished {
     pub purging: Option<Purging>,
 }
 
-/// How far the removal of an ended execution is.
+/// The removal of an ended execution. Its contents are gone; an errand removes what belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purging {
-    /// How many of the records beside it may still be there; with none left, so are its contents gone.
-    pub left: u32,
     /// Its own record stays at least until then, so that calls that are repeated find themselves.
     pub until: Millis,
 }
@@ -288,3 +286,57 @@ impl State {
         }
     }
 }
+
+formats!(
+    enum State {
+        Waiting(waiting),
+        Active(active),
+        Finished(finished),
+    }
+);
+formats!(struct Waiting { readiness, next });
+formats!(
+    enum Next {
+        Initial,
+        Retry,
+        Reclaim,
+        Replay,
+        Resume(paused),
+    }
+);
+formats!(enum Readiness { Ready { since }, Delayed { until, why } });
+formats!(
+    enum WhyDelayed {
+        Submitted,
+        Retry,
+        Reclaim,
+        Worker,
+        Operator,
+    }
+);
+formats!(struct Active { lease, attempt, stop });
+formats!(struct Lease { id, epoch, worker, expires_at, ttl });
+formats!(struct StopRequest { cancellation, until, grace });
+formats!(struct Cancellation { by, reason });
+formats!(
+    enum Canceller {
+        Owner,
+        Operator,
+    }
+);
+formats!(struct Finished { outcome, at, failure, expired_by, cancelled, purging });
+formats!(struct Purging { until });
+formats!(
+    enum Outcome {
+        Success,
+        Failed,
+        Cancelled,
+        Expired,
+    }
+);
+formats!(
+    enum ExpiredBy {
+        AttemptTimeout,
+        Deadline,
+    }
+);

@@ -11,6 +11,16 @@ pub(crate) trait Stored {
         256
     }
 
+    /// About how many bytes its body has.
+    fn bytes(&self) -> usize {
+        self.usual_bytes()
+    }
+
+    /// In how many places it is listed, its due time and its place among the parts of an execution included; never too few.
+    fn places(&self) -> usize {
+        self.entries().len() + 2
+    }
+
     /// Every place in which it is listed.
     fn entries(&self) -> Vec<Entry> {
         Vec::new()

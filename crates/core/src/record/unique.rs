@@ -1,6 +1,6 @@
 //! Unique keys, for as long as they are held and a while longer.
 
-use super::{Format, Record, Stored};
+use super::{Format, Record, Stored, formats};
 use crate::audit::{Beside, Finding, Fix, Verdict};
 use crate::index::DueKind;
 use crate::{Asked, CommandId, ExecutionId, Key, Millis, limits};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UniqueRecord {
     /// The format of this record.
-    #[serde(rename = "v")]
+    #[serde(rename = "v", skip_serializing)]
     format: Format,
     /// The execution that holds the key, or held it last.
     execution: ExecutionId,
@@ -87,7 +87,14 @@ impl UniqueRecord {
     }
 }
 
+formats!(struct UniqueRecord { format, execution, freed_at, calls });
+formats!(struct NamedCall { call, asked, execution, ended_at });
+
 impl Stored for UniqueRecord {
+    fn bytes(&self) -> usize {
+        self.usual_bytes() + 320 * self.calls.len()
+    }
+
     fn due(&self) -> Option<Millis> {
         self.freed_at.map(|at| at + limits::REPEAT_WINDOW)
     }

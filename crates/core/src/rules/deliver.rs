@@ -1,9 +1,10 @@
-//! Applying messages from another partition, each once by its id.
+//! Applying messages from another partition, each once while its id is remembered.
 
 use crate::record::{Format, Inbox, Message, MessageBody, Record};
 use crate::rules::lane;
+use crate::verb::USUAL_BYTES;
 use crate::view::unreadable;
-use crate::{Key, Millis, PartitionId, Stop, Urgency, Verb, View, Weight, limits};
+use crate::{Key, Millis, PartitionId, Stop, Urgency, Verb, View, limits};
 use std::collections::VecDeque;
 
 /// Applies messages from another partition.
@@ -20,16 +21,20 @@ impl Verb for Deliver {
     /// How many were new.
     type Reply = usize;
 
+    /// The inbox, and what applying the messages reads, so that a delivery to a cold partition reads the store once.
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
-        vec![Key::Inbox(partition, self.from)]
+        let inbox = Key::Inbox(partition, self.from);
+        std::iter::once(inbox).chain(self.messages.iter().flat_map(|one| reads(partition, self.from, one))).collect()
     }
 
-    fn weight(&self, _: u16) -> Weight {
-        Weight { rows: 8 * self.messages.len() + 2, bytes: 1_024 * self.messages.len() + 4_096 }
+    fn bytes(&self) -> usize {
+        USUAL_BYTES * (1 + self.messages.len())
     }
 
-    /// Applies what is new. It never refuses for a reason of the message's: what cannot be done is skipped, so that the
-    /// queue moves on. A record here that this version cannot read stops it until a newer version delivers.
+    /// Applies what is new, as far as the inbox remembers: of more than 64 messages it knows the last 64, so that one
+    /// which is older may be applied again. It never refuses for a reason of the message's: what cannot be done is
+    /// skipped, so that the queue moves on. A record here that this version cannot read stops all of it until a newer
+    /// version delivers.
     fn run(&self, view: &mut View, now: Millis) -> Result<usize, Stop> {
         let key = Key::Inbox(view.partition(), self.from);
         let mut inbox = match view.get(&key)?.as_deref() {
@@ -53,6 +58,16 @@ impl Verb for Deliver {
             view.put(key, Record::Inbox(inbox))?;
         }
         Ok(applied)
+    }
+}
+
+/// The records that applying a message reads.
+fn reads(partition: PartitionId, from: PartitionId, message: &Message) -> Vec<Key> {
+    match &message.body {
+        MessageBody::LaneChanged { namespace, lane, .. } => {
+            vec![Key::LaneCopy(namespace.clone(), lane.clone(), partition), Key::Outbox(partition, from)]
+        }
+        MessageBody::LaneCopied { namespace, lane, .. } => vec![Key::LaneMaster(namespace.clone(), lane.clone())],
     }
 }
 

@@ -5,7 +5,7 @@ use crate::record::{
 };
 use crate::rules::end::fail::Failed;
 use crate::rules::times::Moment;
-use crate::rules::{finish, lease, lost, purge, ready};
+use crate::rules::{errand, finish, lease, lost, purge, ready};
 use crate::view::unreadable;
 use crate::{Category, ExecutionId, Failure, Key, Millis, PartitionId, Stop, Urgency, Verb, View, What, index};
 use std::sync::Arc;
@@ -31,7 +31,11 @@ impl Verb for Due {
     type Reply = Looked;
 
     fn keys(&self, _: PartitionId) -> Vec<Key> {
-        vec![self.key.clone()]
+        let mut keys = vec![self.key.clone()];
+        if let Key::Errand(id, _) = self.key {
+            keys.push(Key::Execution(id));
+        }
+        keys
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Looked, Stop> {
@@ -42,6 +46,10 @@ impl Verb for Due {
         let Some(at) = index::due(&record) else { return Ok(nothing(None)) };
         match &*record {
             Record::Execution(execution) => of_execution(view, execution.clone(), at, now),
+            Record::Errand(errand) if at <= now => match self.key {
+                Key::Errand(id, kind) => errand::go_on(view, (id, kind), errand.clone(), now),
+                _ => Ok(nothing(None)),
+            },
             Record::Idempotency(_) | Record::Unique(_) if at <= now => {
                 view.not_before(at);
                 view.delete(self.key.clone())?;
@@ -72,7 +80,11 @@ fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Mi
         _ if execution.deadline == Some(at) => expire(view, execution, moment)?,
         State::Waiting(Waiting { readiness, next }) => match readiness {
             Readiness::Delayed { .. } => {
-                ready::promote(view, execution, next, at, now)?;
+                if ready::promote(view, execution, next, at, now)?.is_some() {
+                    // It goes on waiting, for room in the list of queues.
+                    view.put(Key::Execution(id), Record::Execution(shared))?;
+                    return self::next(view, id);
+                }
                 What::Ready
             }
             // Only its deadline makes ready work due.
@@ -143,7 +155,6 @@ pub(crate) mod rows {
             ("→ Expired", "ReadyTooLate ActiveTimedOut ActiveTooLate"),
             ("→ ReadyReclaim", "ActiveLapsed"),
             ("→ Cancelled", "ActiveStopOver"),
-            ("→ Stub", "Purging"),
             ("=", "*"),
         ]),
         Row::new("due (in time)", |world, _| {
@@ -158,7 +169,6 @@ pub(crate) mod rows {
             ("→ ReadyResume", "DelayedWorker"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
             ("→ Absent", "Completed Failed Cancelled Expired Stub"),
-            ("→ Stub", "Purging"),
             ("=", "*"),
         ]),
     ];

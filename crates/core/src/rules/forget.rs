@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::rules::outbox;
-use crate::{Key, MessageId, Millis, PartitionId, Stop, Urgency, Verb, View, Weight, limits};
+use crate::{Key, MessageId, Millis, PartitionId, Stop, Urgency, Verb, View, limits};
 
 /// Removes messages that were delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +22,6 @@ impl Verb for Forget {
 
     fn keys(&self, partition: PartitionId) -> Vec<Key> {
         vec![Key::Outbox(partition, self.to)]
-    }
-
-    fn weight(&self, _: u16) -> Weight {
-        Weight { rows: 2 * limits::MESSAGES_MAX + 1, bytes: 1_024 }
     }
 
     /// Removes at most as many as one delivery holds. Whatever else stands under their sequences stays.

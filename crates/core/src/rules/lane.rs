@@ -1,7 +1,7 @@
 //! Lanes: the master decides, every partition keeps a copy, and its rules read the copy in their own commit.
 
 use crate::record::{Format, LaneCopy, LaneMaster, LaneSettings, MessageBody, Record};
-use crate::rules::outbox;
+use crate::rules::outbox::{self, Cause};
 use crate::view::unreadable;
 use crate::{Key, Lane, MessageId, Millis, Namespace, PartitionId, Stop, View};
 
@@ -45,7 +45,7 @@ pub(crate) fn changed(
         view.put(key, Record::LaneCopy(LaneCopy { format: Format, settings: settings.clone(), revision }))?;
     }
     let body = MessageBody::LaneCopied { namespace: namespace.clone(), lane: lane.clone(), revision, by: partition };
-    outbox::send(view, from, cause, body, now)
+    outbox::send(view, from, Cause::only(cause), body, now)
 }
 
 /// A partition told the master that it has a decision.

@@ -4,7 +4,7 @@
 //! execution through `finish`: what must happen there happens once.
 
 use crate::verb::verbs;
-use crate::{Actor, Key, Millis, PartitionId, Stop, TableVerb, Urgency, Verb, View, Weight};
+use crate::{Actor, Key, Millis, PartitionId, Stop, TableVerb, Urgency, Verb, View};
 
 verbs! {
     /// Accept a new execution.
@@ -40,6 +40,7 @@ verbs! {
 pub mod act;
 pub mod end;
 
+pub(crate) mod errand;
 pub(crate) mod fence;
 pub(crate) mod finish;
 pub(crate) mod lane;

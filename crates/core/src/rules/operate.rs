@@ -4,8 +4,7 @@ use crate::act::{Act, ActOutcome};
 use crate::record::{Execution, Operated};
 use crate::rules::purge;
 use crate::{
-    Actor, Addressed, CommandId, ExecutionId, Key, Millis, Namespace, PartitionId, Rejection, Stop, Verb, View, Weight,
-    limits,
+    Actor, Addressed, CommandId, ExecutionId, Key, Millis, Namespace, PartitionId, Rejection, Stop, Verb, View, limits,
 };
 use std::sync::Arc;
 
@@ -43,13 +42,6 @@ impl Verb for Operate {
 
     fn actor(&self) -> Option<&Actor> {
         self.by.as_ref()
-    }
-
-    fn weight(&self, _: u16) -> Weight {
-        match &self.act {
-            Act::Purge(_) => Weight { rows: limits::PURGE_PIECE as usize + 8, bytes: 2_048 },
-            _ => Weight { rows: 10 + limits::TAGS_MAX, bytes: 4_096 },
-        }
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<ActOutcome, Stop> {

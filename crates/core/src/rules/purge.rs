@@ -1,12 +1,17 @@
-//! Removing an ended execution with all that belongs to it, piece by piece, its own record last.
+//! Removing an ended execution with all that belongs to it: first its contents, then its parts, its own record last.
+//!
+//! The first commit takes the execution out of every index, so that no query returns it, and empties its record. If
+//! it has parts, such as ended attempts, an errand removes them in pieces. The record stays until the call that changed it
+//! last, or that purges it, has stopped being repeated.
 
 use crate::act::ActOutcome;
-use crate::record::{Execution, Finished, Purging, Record, State, StoredPayload};
-use crate::{CommandId, Event, Json, Key, Millis, PayloadSlot, Stop, Subject, View, What, limits};
+use crate::record::{Errand, ErrandKind, Execution, Finished, Purging, Record, State, StoredPayload};
+use crate::rules::due::Looked;
+use crate::rules::errand;
+use crate::{CommandId, Event, ExecutionId, Json, Key, Millis, Stop, Subject, View, What, index, limits};
 use std::sync::Arc;
 
-/// Removes the next piece. From the first one on the execution is found no more; its record goes last, and not before
-/// the call that changed it last, or that purges it, has stopped being repeated.
+/// Begins the removal, or ends it: the record of an execution that has been emptied goes when its time is over.
 pub(crate) fn remove(
     view: &mut View,
     mut shared: Arc<Execution>,
@@ -15,30 +20,85 @@ pub(crate) fn remove(
 ) -> Result<(), Stop> {
     let execution = Arc::make_mut(&mut shared);
     let State::Finished(finished) = execution.state.clone() else { return Ok(()) };
-    let Purging { left, until } = finished.purging.unwrap_or_else(|| {
-        view.event(Event::new(now, Subject::of(execution), What::Purged));
-        // The call that purges is repeated for as long as the one before it.
-        let last_call = if by.is_some() { now } else { execution.changed_at };
-        Purging { left: pieces(execution), until: last_call + limits::STUB_LIFE }
-    });
-    let end = left.saturating_sub(limits::PURGE_PIECE);
-    view.for_each(end..left, |view, piece| view.delete(key(execution, piece)))?;
-    if end == 0 {
-        if until <= now {
-            view.not_before(until);
-            return view.delete(Key::Execution(execution.id));
-        }
-        empty(execution);
+    if let Some(Purging { until }) = finished.purging {
+        view.not_before(until);
+        return end(view, shared, now);
     }
+    view.event(Event::new(now, Subject::of(execution), What::Purged));
+    // The call that purges is repeated for as long as the one before it.
+    let last_call = if by.is_some() { now } else { execution.changed_at };
+    let until = last_call + limits::STUB_LIFE;
+    let parts = execution.parts().len();
+    if parts == 0 && until <= now {
+        view.not_before(until);
+        return view.delete(Key::Execution(execution.id));
+    }
+    if parts > 0 {
+        let errand = Errand::new(u32::try_from(parts).unwrap_or(u32::MAX), now);
+        view.put_new(Key::Errand(execution.id, ErrandKind::Purge), Record::Errand(errand))?;
+    }
+    empty(execution);
     if let Some(by) = by {
         super::operate::remember(execution, by, ActOutcome::Purged);
     }
     execution.changed_at = now;
-    execution.state = State::Finished(Finished { purging: Some(Purging { left: end, until }), ..finished });
+    execution.state = State::Finished(Finished { purging: Some(Purging { until }), ..finished });
     view.put(Key::Execution(execution.id), Record::Execution(shared))
 }
 
-/// Takes out what its submitter and its workers gave; what is left only tells that it was.
+/// Removes the record, unless its errand is still under way.
+fn end(view: &mut View, mut shared: Arc<Execution>, now: Millis) -> Result<(), Stop> {
+    let key = Key::Execution(shared.id);
+    if view.get(&Key::Errand(shared.id, ErrandKind::Purge))?.is_none() {
+        return view.delete(key);
+    }
+    let execution = Arc::make_mut(&mut shared);
+    execution.changed_at = now;
+    if let State::Finished(Finished { purging: Some(purging), .. }) = &mut execution.state {
+        purging.until = now + limits::PURGE_RECHECK;
+    }
+    view.put(key, Record::Execution(shared))
+}
+
+/// Removes the next piece of what belongs to an execution, and the errand with the last one.
+pub(crate) fn piece(view: &mut View, id: ExecutionId, mut errand: Errand, now: Millis) -> Result<Looked, Stop> {
+    let key = Key::Errand(id, ErrandKind::Purge);
+    let found = errand::candidates(view, &index::parts(id), limits::PURGE_PIECE)?;
+    for part in &found.keys {
+        view.delete(part.clone())?;
+    }
+    if found.keys.is_empty() && errand.left > 0 {
+        errand.put_off(now);
+    } else {
+        errand.done(found.keys.len(), now);
+    }
+    // A part of a kind that this version does not know waits for a version that does.
+    let damaged = errand.pauses > limits::ERRAND_PAUSES_MAX && !found.has_unknown;
+    if errand.left > 0 && !damaged {
+        let next = errand.since;
+        view.put(key, Record::Errand(errand))?;
+        return Ok(Looked { acted: true, next: Some(next) });
+    }
+    view.delete(key)?;
+    match view.execution(id)? {
+        Some(execution) if emptied_until(&execution).is_some_and(|until| until <= now) => {
+            view.delete(Key::Execution(id))?;
+        }
+        _ => {}
+    }
+    Ok(Looked { acted: true, next: None })
+}
+
+/// Until when the record of an execution stays that has been emptied.
+fn emptied_until(execution: &Execution) -> Option<Millis> {
+    if let State::Finished(Finished { purging: Some(purging), .. }) = &execution.state {
+        return Some(purging.until);
+    }
+    None
+}
+
+/// Takes out what its submitter and its workers gave; what is left only tells that it was. Tags stay, since they say whose
+/// work it is: a process that looks after those with one tag removes them too.
 fn empty(execution: &mut Execution) {
     let nothing = StoredPayload::Json(Json::null());
     execution.result = execution.result.is_some().then(|| nothing.clone());
@@ -46,28 +106,8 @@ fn empty(execution: &mut Execution) {
     execution.progress = None;
     execution.note = None;
     execution.trace = None;
-    execution.tags.clear();
     execution.history.clear();
     if let Some(last) = &mut execution.last {
         last.details = None;
-    }
-}
-
-/// How many records may stand beside it: payloads, ended attempts, pages of its history.
-fn pieces(execution: &Execution) -> u32 {
-    let is_beside = |stored: &StoredPayload| matches!(stored, StoredPayload::Beside { .. });
-    let payloads = is_beside(&execution.input) || execution.result.as_ref().is_some_and(is_beside);
-    let payloads = if payloads { 2 } else { 0 };
-    payloads + execution.attempts.saturating_sub(1) + execution.pages
-}
-
-fn key(execution: &Execution, piece: u32) -> Key {
-    let attempts = execution.attempts.saturating_sub(1);
-    let (id, pages) = (execution.id, execution.pages);
-    match piece.checked_sub(attempts + pages) {
-        Some(0) => Key::Payload(id, PayloadSlot::Input),
-        Some(_) => Key::Payload(id, PayloadSlot::Result),
-        None if piece < attempts => Key::Attempt(id, piece + 1),
-        None => Key::History(id, piece - attempts),
     }
 }

@@ -1,6 +1,6 @@
 //! Every way in which an execution becomes claimable, now or at a time, and the registry that tells workers where it is.
 
-use crate::record::{Execution, LaneQueues, Next, Readiness, Record, State, Waiting, WhyDelayed};
+use crate::record::{Execution, LaneQueues, Next, QueueSeen, Readiness, Record, State, Waiting, WhyDelayed};
 use crate::view::unreadable;
 use crate::{Arrival, Class, Key, Kind, Lane, Millis, Namespace, NewExecution, Rejection, Stop, View, limits};
 
@@ -16,16 +16,38 @@ pub(crate) fn at(
         execution.state = State::Waiting(Waiting { readiness: Readiness::Delayed { until, why }, next });
         return Ok(Some(until));
     }
-    self::now(view, execution, next, now)?;
-    Ok(None)
+    self::now(view, execution, next, now)
 }
 
-/// It may run now. The first time that it is ready gives it its place in the queue.
-pub(crate) fn now(view: &mut View, execution: &mut Execution, next: Next, since: Millis) -> Result<(), Stop> {
+/// It may run now. The first time that it is ready gives it its place in the queue. Workers look only into queues that are
+/// listed: while there is no room for its own, it is delayed, and this returns until when.
+pub(crate) fn now(
+    view: &mut View,
+    execution: &mut Execution,
+    next: Next,
+    since: Millis,
+) -> Result<Option<Millis>, Stop> {
     execution.place.get_or_insert(Arrival::at(since, execution.sequence));
-    execution.state = State::Waiting(Waiting { readiness: Readiness::Ready { since }, next });
     let (kind, class) = (&execution.kind, &execution.requires);
-    list(view, (&execution.namespace, &execution.lane), (kind, class), usize::MAX, since)
+    let listed = list(view, (&execution.namespace, &execution.lane), (kind, class), AGAIN, since)?;
+    let again = (!listed).then(|| since + limits::QUEUES_FULL_PAUSE);
+    let readiness = match again {
+        None => Readiness::Ready { since },
+        Some(until) => Readiness::Delayed { until, why: why(&next) },
+    };
+    execution.state = State::Waiting(Waiting { readiness, next });
+    Ok(again)
+}
+
+/// Why an execution is delayed that would be ready if its queue could be listed: for what comes next.
+fn why(next: &Next) -> WhyDelayed {
+    match next {
+        Next::Initial => WhyDelayed::Submitted,
+        Next::Retry => WhyDelayed::Retry,
+        Next::Reclaim => WhyDelayed::Reclaim,
+        Next::Replay => WhyDelayed::Operator,
+        Next::Resume(_) => WhyDelayed::Worker,
+    }
 }
 
 /// Makes delayed work ready. Its place in the queue is the time it was due, `at`, even if this runs later.
@@ -35,32 +57,46 @@ pub(crate) fn promote(
     next: Next,
     at: Millis,
     now: Millis,
-) -> Result<(), Stop> {
+) -> Result<Option<Millis>, Stop> {
     execution.changed_at = execution.stamp(now);
     execution.place.get_or_insert(Arrival::at(at, execution.sequence));
     self::now(view, execution, next, now)
 }
 
 /// Makes the queue of new work known, so that workers look into it. A lane may have so many queues and not more; what was
-/// accepted before goes back to its own.
+/// accepted before finds room for longer.
 pub(crate) fn register(view: &mut View, new: &NewExecution, now: Millis) -> Result<(), Stop> {
-    list(view, (&new.namespace, &new.lane), (&new.kind, &new.requires), limits::QUEUES_MAX, now)
+    let listed = list(view, (&new.namespace, &new.lane), (&new.kind, &new.requires), NEW, now)?;
+    if listed { Ok(()) } else { Err(Rejection::TooManyQueues { lane: new.lane.clone() }.into()) }
 }
 
+/// Most queues of a lane, and most bytes of their record.
+type Room = (usize, usize);
+
+/// For new work.
+const NEW: Room = (limits::QUEUES_MAX, limits::QUEUES_RECORD_BYTES_MAX);
+/// For work that was accepted before.
+const AGAIN: Room = (usize::MAX, limits::QUEUES_RECORD_BYTES_MAX + limits::QUEUES_RECORD_BYTES_RESERVE);
+
+/// Lists a queue, unless there is no room for it; returns whether workers find it.
 fn list(
     view: &mut View,
     (namespace, lane): (&Namespace, &Lane),
     (kind, class): (&Kind, &Class),
-    max: usize,
+    (queues_max, bytes_max): Room,
     now: Millis,
-) -> Result<(), Stop> {
+) -> Result<bool, Stop> {
     let key = Key::Queues(namespace.clone(), lane.clone(), view.partition());
     let registry = match view.get(&key)?.as_deref() {
         None => LaneQueues::of(kind, class, now),
-        Some(Record::Queues(registry)) if registry.knows(kind, class, now) => return Ok(()),
+        Some(Record::Queues(registry)) if registry.knows(kind, class, now) => return Ok(true),
         Some(Record::Queues(registry)) => {
-            if registry.queues.len() >= max && !registry.lists(kind, class) {
-                return Err(Rejection::TooManyQueues { lane: lane.clone() }.into());
+            let fits = || {
+                let bytes = registry.bytes() + QueueSeen::bytes_of(kind, class);
+                registry.queues.len() < queues_max && bytes <= bytes_max
+            };
+            if !registry.lists(kind, class) && !fits() {
+                return Ok(false);
             }
             let mut registry = registry.clone();
             registry.note(kind, class, now);
@@ -68,5 +104,6 @@ fn list(
         }
         Some(_) => return Err(unreadable(&key)),
     };
-    view.put(key, Record::Queues(registry))
+    view.put(key, Record::Queues(registry))?;
+    Ok(true)
 }

@@ -2,7 +2,8 @@
 
 use crate::end::{End, Ending};
 use crate::rules::fence::{self, Owner, fenced};
-use crate::{CommandId, Fence, Millis, Stop, Verb, View, Weight};
+use crate::verb::USUAL_BYTES;
+use crate::{CommandId, Fence, Millis, Stop, Verb, View};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -53,15 +54,13 @@ impl Verb for Report {
         Some(self.end.name())
     }
 
-    fn weight(&self, _: u16) -> Weight {
-        match &self.end {
-            End::Complete(complete) => Weight { rows: 7, bytes: 1_024 + complete.result.as_bytes().len() },
-            End::Fail(fail) => {
-                let details = fail.failure.details.as_ref().map_or(0, |details| details.as_str().len());
-                Weight { bytes: Weight::USUAL.bytes + details, ..Weight::USUAL }
-            }
-            _ => Weight::USUAL,
-        }
+    fn bytes(&self) -> usize {
+        let held = match &self.end {
+            End::Complete(complete) => complete.result.as_bytes().len(),
+            End::Fail(fail) => fail.failure.details.as_ref().map_or(0, |details| details.as_str().len()),
+            _ => 0,
+        };
+        USUAL_BYTES + held
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Reported, Stop> {

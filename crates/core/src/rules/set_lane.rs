@@ -1,10 +1,11 @@
 //! Changing the settings of a lane, and telling every partition.
 
 use crate::record::{Format, LaneMaster, LaneSettings, LaneState, MessageBody, Record};
-use crate::rules::{lane, outbox};
+use crate::rules::lane;
+use crate::rules::outbox::{self, Cause};
 use crate::{
     Actor, Addressed, CommandId, Event, Key, Lane, MessageId, Millis, Namespace, PartitionId, Policy, Rejection, Stop,
-    Subject, Urgency, Verb, View, Weight, What, limits,
+    Subject, Urgency, Verb, View, What, limits,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -51,11 +52,6 @@ impl Verb for SetLane {
         self.by.as_ref()
     }
 
-    fn weight(&self, partitions: u16) -> Weight {
-        let partitions = usize::from(partitions);
-        Weight { rows: 4 * partitions + 4, bytes: 512 * partitions }
-    }
-
     fn run(&self, view: &mut View, now: Millis) -> Result<u64, Stop> {
         let known = lane::master(view, &self.namespace, &self.lane)?;
         if let Some(revision) = known.as_ref().and_then(|known| revision_of(known, self.command)) {
@@ -73,7 +69,7 @@ impl Verb for SetLane {
                 settings: settings.clone(),
                 revision,
             };
-            outbox::send(view, to, MessageId(self.command.0), body, now)
+            outbox::send(view, to, Cause::only(MessageId(self.command.0)), body, now)
         })?;
         let state = settings.state;
         let master = LaneMaster {

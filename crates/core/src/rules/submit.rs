@@ -2,10 +2,11 @@
 
 use crate::record::{Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
 use crate::rules::{lane, payload, ready, times, unique};
+use crate::verb::USUAL_BYTES;
 use crate::view::unreadable;
 use crate::{
     Addressed, Arrival, Asked, CommandId, ExecutionId, Key, Millis, NewExecution, PartitionId, Payload, PayloadSlot,
-    Policy, Rejection, Stop, Urgency, Verb, View, Weight, What,
+    Policy, Rejection, Stop, Urgency, Verb, View, What,
 };
 use std::sync::Arc;
 
@@ -60,8 +61,8 @@ impl Verb for Submit {
         Some(Key::Execution(self.id))
     }
 
-    fn weight(&self, _: u16) -> Weight {
-        Weight { rows: 8 + self.new.tags.len(), bytes: 1_024 + self.new.input_parts().1.len() }
+    fn bytes(&self) -> usize {
+        USUAL_BYTES + self.new.input_parts().1.len()
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Submitted, Stop> {

@@ -27,7 +27,7 @@ const FENCED: Outcomes = &[
     ("stale_lease", "ActiveOther ActiveOnward"),
     ("attempt_timed_out", "ActiveTimedOut"),
     ("deadline_passed", "ActiveTooLate"),
-    ("execution_purged", "Purging Stub"),
+    ("execution_purged", "Stub"),
     ("execution_not_active", "*"),
 ];
 
@@ -89,7 +89,7 @@ fn outcome(class: Class, row: &Row) -> String {
     assert_eq!(wrote, world.find(id(1)) != before.as_ref(), "{class:?} {call}: a write changes something");
     let told = done.events.iter().filter(|event| event.execution() == Some(id(1))).count();
     // A purge is told with its first piece.
-    let silent = call == "renew" || call == "progress" || matches!(class, Class::Purging | Class::Stub);
+    let silent = call == "renew" || call == "progress" || matches!(class, Class::Stub);
     assert_eq!(told, usize::from(wrote && !silent), "{class:?} {call}: one event per transition");
     if done.result.is_ok() && has_id(&command) {
         let again = world.home(&command);

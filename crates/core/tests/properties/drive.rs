@@ -8,10 +8,11 @@ use crate::repeats::Accepted;
 use crate::world::make::{self, HOME, class, id, namespace};
 use crate::world::vector::{legal, vector_of};
 use crate::world::{Done, World};
-use onward_core::record::{PublicState, Record};
+use onward_core::record::{ErrandKind, PublicState, Record};
 use onward_core::{
     Act, Arrival, Bury, Claim, Claimed, Class, Command, CommandId, Deliver, Due, ExecutionId, Fence, Forget, Key,
-    LaneChange, LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, limits,
+    LaneChange, LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, index,
+    limits,
 };
 use std::collections::BTreeMap;
 
@@ -175,6 +176,10 @@ impl Driver {
         let Some(at) = self.world.find(id).and_then(|execution| execution.due()) else { return };
         self.world.now = self.world.now.max(at);
         for looks in 0.. {
+            self.run_errand(id);
+            if self.world.find(id).is_none() {
+                return;
+            }
             let done = self.run(HOME, &make::due(id));
             let Ok(Reply::Due(Looked { acted, next })) = done.result else { panic!("{:?}", done.result) };
             assert!(acted || looks > 0, "it was due");
@@ -206,7 +211,16 @@ impl Driver {
                 let operate = make::operate(self.number(), id, act);
                 self.run(HOME, &operate);
             }
+            self.run_errand(id);
         }
+    }
+
+    /// Does the next piece of what a purge left over, once its time has come.
+    fn run_errand(&mut self, id: ExecutionId) {
+        let key = Key::Errand(id, ErrandKind::Purge);
+        let Some(at) = self.world.record(&key).and_then(index::due) else { return };
+        self.world.now = self.world.now.max(at);
+        self.run(HOME, &Command::Due(Due { key }));
     }
 
     fn deliver(&mut self, from: PartitionId, to: PartitionId) {

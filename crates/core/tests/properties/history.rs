@@ -43,7 +43,7 @@ impl History {
         for key in &done.step.writes {
             match after.record(key) {
                 None => drop(self.index.remove(key)),
-                Some(record) => drop(self.index.insert(key.clone(), (index::entries(record), index::due(record)))),
+                Some(record) => drop(self.index.insert(key.clone(), (index::entries(key, record), index::due(record)))),
             }
         }
         for event in &done.events {

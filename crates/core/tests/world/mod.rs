@@ -6,8 +6,8 @@ pub mod vector;
 
 use onward_core::record::{Execution, LaneMaster, Message, Record};
 use onward_core::{
-    Command, Deliver, Event, ExecutionId, Forget, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span,
-    Step, Stop, Verb, View, Window, apply, codec, limits,
+    Candidate, Command, Deliver, Event, ExecutionId, Forget, Key, Lane, Millis, Namespace, PageOf, PartitionId,
+    Rejection, Reply, Span, Step, Stop, Verb, View, Want, Window, apply, codec, index, limits,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,6 +19,10 @@ pub struct World {
     pub now: Millis,
     pub records: BTreeMap<Key, Arc<Record>>,
     pub events: Vec<Event>,
+    /// Keys that no page of candidates shows, as if their commit were in flight.
+    pub hidden: BTreeSet<String>,
+    /// What every page shows beside them, as if its removal were in flight.
+    pub stale: Vec<Candidate>,
 }
 
 /// What one command did.
@@ -34,7 +38,14 @@ pub struct Done {
 
 impl World {
     pub fn new(partitions: u16) -> Self {
-        Self { partitions, now: Millis(1_000_000), records: BTreeMap::new(), events: Vec::new() }
+        Self {
+            partitions,
+            now: Millis(1_000_000),
+            records: BTreeMap::new(),
+            events: Vec::new(),
+            hidden: BTreeSet::new(),
+            stale: Vec::new(),
+        }
     }
 
     pub fn pass(&mut self, span: Span) {
@@ -54,23 +65,35 @@ impl World {
     fn attempt(&mut self, partition: PartitionId, command: &Command, at_hand: Vec<Key>) -> Done {
         let mut view = View::new(partition, self.partitions);
         let mut supplied: BTreeSet<Key> = BTreeSet::new();
-        let mut wanted = at_hand;
+        let mut wanted: Vec<Want> = at_hand.into_iter().map(Want::Key).collect();
         let mut rounds = 0;
         let result = loop {
-            for key in wanted {
-                let record = self.records.get(&key).cloned();
-                supplied.insert(key.clone());
-                view.supply(key, record);
+            for want in wanted {
+                match want {
+                    Want::Key(key) => {
+                        let record = self.records.get(&key).cloned();
+                        supplied.insert(key.clone());
+                        view.supply(key, record);
+                    }
+                    Want::Page(page) => {
+                        let found = self.page(&page);
+                        view.supply_page(page, found);
+                    }
+                }
             }
             match apply(&mut view, command, self.now) {
                 Ok(reply) => break Ok(reply),
                 Err(Stop::Refuse(rejection)) => break Err(rejection),
-                Err(Stop::Need(keys)) => {
+                Err(Stop::Need(needs)) => {
                     assert!(view.step().writes.is_empty() && view.writes().count() == 0, "a stopped rule wrote");
-                    assert!(keys.iter().all(|key| !view.has(key)), "a rule asked for what it has: {keys:?}");
+                    let at_hand = |want: &Want| match want {
+                        Want::Key(key) => view.has(key),
+                        Want::Page(page) => view.has_page(page),
+                    };
+                    assert!(!needs.iter().any(at_hand), "a rule asked for what it has: {needs:?}");
                     rounds += 1;
                     assert!(rounds <= limits::NEED_ROUNDS_MAX, "{} asked too often", command.name());
-                    wanted = keys;
+                    wanted = needs;
                 }
             }
         };
@@ -86,6 +109,20 @@ impl World {
         Done { result, step, events: view.events().to_vec(), window, rounds }
     }
 
+    /// A page of an index as it is now, and at times as it was: without what is in `hidden`, and with what is gone.
+    fn page(&self, page: &PageOf) -> Arc<[Candidate]> {
+        let listed = self.records.iter().flat_map(|(key, record)| {
+            let at = index::entries(key, record).into_iter().filter(|entry| entry.name == page.index);
+            at.map(|entry| Candidate { rank: entry.rank, key: key.name() })
+        });
+        let mut listed: Vec<Candidate> = listed.chain(self.stale.iter().cloned()).collect();
+        listed.retain(|found| page.after.as_ref().is_none_or(|after| after < found));
+        listed.retain(|found| !self.hidden.contains(&*found.key));
+        listed.sort();
+        listed.truncate(limits::CANDIDATES_MAX);
+        listed.into()
+    }
+
     fn check_view(&self, view: &View, refused: bool) {
         if refused {
             assert!(view.writes().count() == 0 && view.step().writes.is_empty(), "a refused command wrote");
@@ -94,6 +131,16 @@ impl World {
         assert!(view.step().writes.iter().all(|key| view.step().reads.contains(key)), "written without being read");
         let unread = view.reads().filter(|key| !view.step().reads.contains(*key)).count();
         assert!(refused || unread == 0, "an earlier round read what the last one did not");
+        let (mut rows, mut bytes) = (0, 0);
+        for (key, record) in view.writes() {
+            rows += 1;
+            let Some(record) = record else { continue };
+            rows += index::entries(key, record).len() + usize::from(index::due(record).is_some());
+            bytes += codec::encode(record).len();
+        }
+        assert!(rows <= view.size().rows, "{rows} rows are written and {:?} was measured", view.size());
+        let most = 2 * view.size().bytes + 1_024 * view.writes().count();
+        assert!(bytes <= most, "{bytes} bytes are written and {:?} was measured", view.size());
         let Window { not_before, not_after } = view.window();
         assert!(not_before.is_none_or(|time| time <= self.now), "the window begins after now");
         assert!(not_after.is_none_or(|time| self.now < time), "the window ended before now");

@@ -5,7 +5,7 @@ use crate::work::board::QueueKey;
 use crate::work::registry;
 use crate::{Engine, Error};
 use onward_core::record::{Execution, LaneMaster, LaneSettings, Record};
-use onward_core::{Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Span, index};
+use onward_core::{Addressed, Key, Lane, LaneChange, Millis, Namespace, PartitionId, Rejection, SetLane, Span, index};
 use onward_store::{Direction, IndexName, Partitions, Range};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,11 @@ const READY_COUNT_MAX: u64 = 10_000;
 
 /// Priorities whose first entry is read to find the oldest; more of them in one lane are rare.
 const PRIORITIES_LOOKED_AT: usize = 16;
+
+/// The first pause before a caller reads how far its change has got, where other processes deliver a part of it; it
+/// doubles up to the longest.
+const PAUSE_FIRST: Span = Span(20);
+const PAUSE_MAX: Span = Span(250);
 
 /// A lane that was used or changed, and its backlog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,10 +131,21 @@ impl Engine {
     /// As [`Engine::set_lane`].
     pub async fn set_lane_with(&self, set: SetLane) -> Result<u64, Error> {
         let (namespace, lane) = (set.namespace.clone(), set.lane.clone());
+        let copied = self.shared.copies.enter(&namespace, &lane);
+        self.shared.delivery.remove_along(set.home(self.shared.partitions));
         let revision = self.run(set).await?;
         let deadline = self.shared.deadline();
+        // Nothing is told of a change that was made before, or by another process.
+        let mut pause = if copied.has_seen(revision) { PAUSE_FIRST } else { Span(0) };
         loop {
-            let delivered = self.shared.delivered.notified();
+            let look_again = self.shared.clock.sleep(pause);
+            tokio::select! {
+                biased;
+                () = copied.everywhere(revision) => return Ok(revision),
+                () = look_again => {}
+                () = self.shared.stopped() => return Err(Error::ShuttingDown),
+            }
+            pause = Span((pause.0 * 2).clamp(PAUSE_FIRST.0, PAUSE_MAX.0));
             let master = self.lane(&namespace, &lane).await;
             let is_late = self.shared.clock.now() >= deadline;
             match master {
@@ -139,13 +155,6 @@ impl Engine {
                 // The change is committed; a store that is unavailable for a moment only hides how far it got.
                 Err(error) if is_late || !error.is_temporary() => return Err(error),
                 Ok(_) | Err(_) => {}
-            }
-            let look_again = self.shared.clock.sleep(Span(250));
-            tokio::select! {
-                biased;
-                () = delivered => {}
-                () = look_again => {}
-                () = self.shared.stopped() => return Err(Error::ShuttingDown),
             }
         }
     }

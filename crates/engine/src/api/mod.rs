@@ -1,5 +1,6 @@
 //! The engine's calls, one file per group: submit, claim and report, operate, query, wait.
 
+pub(crate) mod copies;
 pub(crate) mod find;
 pub(crate) mod inspect;
 pub(crate) mod keys;

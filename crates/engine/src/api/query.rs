@@ -11,7 +11,12 @@ use std::sync::Arc;
 
 /// Reads one execution; `None` if it does not exist.
 pub(crate) async fn get(shared: &Shared, id: ExecutionId) -> Result<Option<Execution>, Error> {
-    match record(shared, id.partition(), &Key::Execution(id)).await? {
+    execution(id, record(shared, id.partition(), &Key::Execution(id)).await?)
+}
+
+/// The execution in a record, as callers see it.
+pub(crate) fn execution(id: ExecutionId, record: Option<Record>) -> Result<Option<Execution>, Error> {
+    match record {
         None => Ok(None),
         // For callers, an execution that is being removed does not exist.
         Some(Record::Execution(execution)) => {

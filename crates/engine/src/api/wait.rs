@@ -1,95 +1,9 @@
-//! Waits for the end of an execution: notified at once when it ends here, polling for ends in other processes.
+//! Waits for the end of an execution, by watching its record.
 
-use crate::partition::batch::Change;
+use crate::api::query;
 use crate::{Engine, Error};
-use onward_core::record::{Execution, Record};
-use onward_core::{ExecutionId, Key, Span};
-use parking_lot::{Mutex, MutexGuard};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use tokio::sync::Notify;
-
-/// The first pause between two reads; it doubles up to the longest.
-const PAUSE_FIRST: Span = Span(10);
-/// The longest pause while other processes may end the execution, and so the longest delay until that is noticed.
-const PAUSE_MAX: Span = Span(250);
-/// The longest pause of a process that knows it is alone: every end is notified, and this only covers a lost
-/// notification. Processes that share a file do not know of each other.
-const PAUSE_MAX_ALONE: Span = Span::seconds(10);
-
-/// Waiting calls, by execution.
-#[derive(Debug, Default)]
-pub(crate) struct EndWaiters(Mutex<BTreeMap<ExecutionId, Awaited>>);
-
-#[derive(Debug, Default)]
-struct Awaited {
-    waiting: usize,
-    ended: Arc<Notify>,
-}
-
-impl EndWaiters {
-    /// Notifies the calls whose execution has ended.
-    pub(crate) fn learn(&self, changes: &[Change]) {
-        let awaited = self.lock();
-        if awaited.is_empty() {
-            return;
-        }
-        for change in changes {
-            if let Key::Execution(id) = &change.key
-                && let Some(found) = awaited.get(id)
-                && change.after.as_deref().is_none_or(is_over)
-            {
-                found.ended.notify_waiters();
-            }
-        }
-    }
-
-    /// Notifies the calls whose execution may have ended, so that they read it again.
-    pub(crate) fn suspect(&self, changes: &[Change]) {
-        let awaited = self.lock();
-        for change in changes {
-            if let Key::Execution(id) = &change.key
-                && let Some(found) = awaited.get(id)
-            {
-                found.ended.notify_waiters();
-            }
-        }
-    }
-
-    fn enter(&self, id: ExecutionId) -> EndWaiter<'_> {
-        let mut awaited = self.lock();
-        let found = awaited.entry(id).or_default();
-        found.waiting += 1;
-        EndWaiter { ends: self, id, ended: found.ended.clone() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ExecutionId, Awaited>> {
-        self.0.lock()
-    }
-}
-
-fn is_over(record: &Record) -> bool {
-    matches!(record, Record::Execution(execution) if execution.is_finished())
-}
-
-/// One waiting call; dropping it removes it from the waiters.
-struct EndWaiter<'a> {
-    ends: &'a EndWaiters,
-    id: ExecutionId,
-    ended: Arc<Notify>,
-}
-
-impl Drop for EndWaiter<'_> {
-    fn drop(&mut self) {
-        let mut awaited = self.ends.lock();
-        if let Some(found) = awaited.get_mut(&self.id) {
-            found.waiting -= 1;
-            if found.waiting == 0 {
-                awaited.remove(&self.id);
-            }
-        }
-    }
-}
+use onward_core::record::Execution;
+use onward_core::{ExecutionId, Key, Namespace, Span};
 
 impl Engine {
     /// Waits until an execution ends or `time` is up, and returns it as it is then; `None` if there is none.
@@ -97,32 +11,62 @@ impl Engine {
     /// # Errors
     /// A failure of the store.
     pub async fn wait(&self, id: ExecutionId, time: Span) -> Result<Option<Execution>, Error> {
+        self.wait_for(id, time, true, |_| true).await
+    }
+
+    /// Waits like [`Engine::wait`] for an execution of a namespace. One of another namespace is `None` at once, and a failure
+    /// of the first read is returned at once.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub async fn wait_in(
+        &self,
+        namespace: &Namespace,
+        id: ExecutionId,
+        time: Span,
+    ) -> Result<Option<Execution>, Error> {
+        self.wait_for(id, time, false, |execution| execution.namespace == *namespace).await
+    }
+
+    async fn wait_for(
+        &self,
+        id: ExecutionId,
+        time: Span,
+        mut patient: bool,
+        is_visible: impl Fn(&Execution) -> bool,
+    ) -> Result<Option<Execution>, Error> {
         let shared = &self.shared;
-        let deadline = shared.clock.now() + time;
-        let waiting = shared.ends.enter(id);
-        let mut pause = PAUSE_FIRST;
+        let watch = shared.watches.watch(id.partition(), Key::Execution(id));
+        let mut time_is_up = std::pin::pin!(shared.clock.sleep(time));
+        // A caller that does not wait gets the first read, whatever it shows.
+        let mut last = time == Span(0);
+        let mut turn = watch.look();
         loop {
-            // A commit after this line is noticed, so that no end falls between reading and waiting.
-            let ended = waiting.ended.notified();
-            let mut ended = std::pin::pin!(ended);
-            ended.as_mut().enable();
-            let found = self.get(id).await;
-            let left = deadline - shared.clock.now();
-            let over = match &found {
-                Ok(Some(execution)) => execution.is_finished(),
-                Ok(None) => true,
-                // The end may come, and be read, when the store is available again.
-                Err(error) => !error.is_temporary(),
-            };
-            if over || left == Span(0) || shared.is_stopping() {
-                return found;
-            }
-            let longest = if self.is_only_member() { PAUSE_MAX_ALONE } else { PAUSE_MAX };
             tokio::select! {
                 biased;
-                () = ended => {}
-                () = shared.stopped() => {}
-                () = shared.clock.sleep(pause.min(left)) => pause = Span(pause.0 * 2).min(longest),
+                seen = watch.seen(turn) => {
+                    let found = match seen.found {
+                        Ok(record) => query::execution(id, record.as_deref().cloned()),
+                        Err(error) => Err(error),
+                    };
+                    let found = found.map(|found| found.filter(&is_visible));
+                    let over = match &found {
+                        Ok(Some(execution)) => execution.is_finished(),
+                        Ok(None) => true,
+                        // The end may come, and be read, when the store is available again.
+                        Err(error) => !patient || !error.is_temporary(),
+                    };
+                    if over || last {
+                        return found;
+                    }
+                    patient = true;
+                    turn = seen.turn + 1;
+                }
+                () = shared.stopped() => return Ok(self.get(id).await?.filter(&is_visible)),
+                () = &mut time_is_up, if !last => {
+                    last = true;
+                    turn = watch.look();
+                }
             }
         }
     }

@@ -50,7 +50,7 @@ fn listed_wrongly(key: &Key, record: &Record, row: &store::Record) -> bool {
     if matches!(record, Record::Unreadable(_)) {
         return false;
     }
-    let derived = binding::row(binding::store_key(key), record, row.version);
+    let derived = binding::row(row.key.clone(), key, record, row.version);
     derived.entries != row.entries || derived.due != row.due
 }
 
@@ -68,7 +68,7 @@ async fn list_again(shared: &Shared, partition: Partition, key: &Key) -> Result<
         let mut batch = Batch::new(partition, Version(shared.chance.id()));
         batch.expect.push((name.clone(), Some(row.version)));
         // The bytes are kept as they are: they may hold more than this version knows.
-        batch.put.push(store::Record { body: row.body, ..binding::row(name.clone(), &record, batch.id) });
+        batch.put.push(store::Record { body: row.body, ..binding::row(name.clone(), key, &record, batch.id) });
         if commit(shared, batch).await? {
             return Ok(true);
         }
@@ -141,7 +141,7 @@ async fn carry_out(shared: &Shared, partition: Partition, found: &Loaded, verdic
         batch.expect.push((binding::store_key(key), found.as_ref().map(|(version, _)| *version)));
     }
     match &verdict.fix {
-        Some(Fix::Put(key, record)) => batch.put.push(binding::row(binding::store_key(key), record, batch.id)),
+        Some(Fix::Put(key, record)) => batch.put.push(binding::row(binding::store_key(key), key, record, batch.id)),
         Some(Fix::Delete(key)) => batch.delete.push(binding::store_key(key)),
         None => return Ok(false),
     }

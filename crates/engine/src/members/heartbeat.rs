@@ -94,7 +94,14 @@ struct Membership {
 impl Membership {
     fn new(shared: &Shared) -> Self {
         let id = MemberId(shared.chance.id());
-        Self { id, roster: Roster::new(id), served: Served::new(), version: None, beats: 0, mourns: false }
+        Self {
+            id,
+            roster: Roster::new(id, shared.options.formats_known),
+            served: Served::new(),
+            version: None,
+            beats: 0,
+            mourns: false,
+        }
     }
 
     /// Writes a heartbeat, and divides the partitions among the members that are alive.
@@ -137,13 +144,14 @@ impl Membership {
             namespace,
             tag,
             lanes: self.served.iter().map(announced).collect(),
+            formats: shared.options.formats_known,
             beats: self.beats,
         });
         let key = binding::store_key(&Key::Member(self.id));
         for _ in 0..2 {
             let mut batch = Batch::new(PLACE, Version(shared.chance.id()));
             batch.expect.push((key.clone(), self.version));
-            batch.put.push(binding::row(key.clone(), &record, batch.id));
+            batch.put.push(binding::row(key.clone(), &Key::Member(self.id), &record, batch.id));
             let (id, sent) = (batch.id, shared.time.local());
             let outcomes = shared.store.commit(vec![batch]).await?;
             if let Some(outcome) = outcomes.first() {
@@ -176,14 +184,15 @@ impl Membership {
         let sighting = |row: onward_store::Record| {
             let key = row.key.as_str().parse().ok()?;
             let Key::Member(member) = key else { return None };
-            let (same_scope, served) = match onward_core::codec::decode(&key, &row.body) {
+            let (same_scope, formats, served) = match onward_core::codec::decode(&key, &row.body) {
                 Record::Member(other) => {
-                    (Scope::is_shared_with(shared.options.scope.as_ref(), &other), heard(other.lanes))
+                    let same_scope = Scope::is_shared_with(shared.options.scope.as_ref(), &other);
+                    (same_scope, other.formats, heard(other.lanes))
                 }
-                // A newer version wrote it; it shares no partitions with this process.
-                _ => (false, Served::new()),
+                // What cannot be read shares no partitions with this process.
+                _ => (false, 0, Served::new()),
             };
-            Some(Sighting { member, version: row.version, same_scope, served })
+            Some(Sighting { member, version: row.version, same_scope, formats, served })
         };
         Ok(rows.into_iter().flatten().filter_map(sighting).collect())
     }

@@ -56,6 +56,8 @@ impl Homes {
 #[derive(Debug)]
 pub(crate) struct Roster {
     own: MemberId,
+    /// The newest format of stored bodies that this process reads.
+    formats: u32,
     looked: bool,
     others: BTreeMap<MemberId, Other>,
 }
@@ -67,6 +69,8 @@ struct Other {
     still: u32,
     /// Whether it was seen to appear or change. What was there before the first read may have been dead for days.
     proven: bool,
+    /// The newest format of stored bodies that it reads.
+    formats: u32,
     served: Served,
 }
 
@@ -77,13 +81,15 @@ pub(crate) struct Sighting {
     pub(crate) version: Version,
     /// Whether it has the same scope; with any other, partitions are not shared.
     pub(crate) same_scope: bool,
+    /// The newest format of stored bodies that it reads.
+    pub(crate) formats: u32,
     /// What its workers ask for.
     pub(crate) served: Served,
 }
 
 impl Roster {
-    pub(crate) fn new(own: MemberId) -> Self {
-        Self { own, looked: false, others: BTreeMap::new() }
+    pub(crate) fn new(own: MemberId, formats: u32) -> Self {
+        Self { own, formats, looked: false, others: BTreeMap::new() }
     }
 
     /// Takes in the members as read from the store now.
@@ -93,7 +99,7 @@ impl Roster {
         self.others.retain(|id, _| seen.iter().any(|one| one.member == *id && one.same_scope));
         for one in seen.iter().filter(|one| one.member != self.own && one.same_scope) {
             let version = one.version;
-            let fresh = |proven| Other { version, still: 0, proven, served: one.served.clone() };
+            let fresh = |proven| Other { version, still: 0, proven, formats: one.formats, served: one.served.clone() };
             let other = self.others.entry(one.member).or_insert_with(|| fresh(!first));
             if other.version == version {
                 other.still += 1;
@@ -131,10 +137,20 @@ impl Roster {
         gone.map(|(id, other)| (*id, other.version)).collect()
     }
 
+    /// The live members that can be homes: those that read the newest format that any of them reads. To the others the
+    /// timers and messages of newer records would mean nothing.
+    fn newest(&self) -> BTreeSet<MemberId> {
+        let mut alive = self.alive();
+        let reads = |id: &MemberId| self.others.get(id).map_or(self.formats, |other| other.formats);
+        let newest = alive.iter().map(reads).max();
+        alive.retain(|id| Some(reads(id)) == newest);
+        alive
+    }
+
     /// The partitions that fall to this process. Each goes to the member with the highest weight for it (rendezvous
     /// hashing), so that a member that joins or leaves moves no other partitions.
     pub(crate) fn homes(&self, partitions: u16) -> Homes {
-        self.share(&self.alive(), partitions)
+        self.share(&self.newest(), partitions)
     }
 
     /// The partitions whose ready work this process takes first, for each lane and kind that it works: the members that
@@ -173,6 +189,9 @@ impl Roster {
     }
 
     fn share(&self, members: &BTreeSet<MemberId>, partitions: u16) -> Homes {
+        if !members.contains(&self.own) {
+            return Homes::Nowhere;
+        }
         if members.len() == 1 {
             return Homes::Everywhere;
         }
@@ -199,7 +218,7 @@ mod tests {
 
     fn sighting(member: u128, version: u128) -> Sighting {
         let served = Served::new();
-        Sighting { member: MemberId(member), version: Version(version), same_scope: true, served }
+        Sighting { member: MemberId(member), version: Version(version), same_scope: true, formats: 1, served }
     }
 
     fn alive(roster: &Roster) -> Vec<u128> {
@@ -208,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_was_there_before_counts_once_it_moves_and_as_long_as_it_moves() {
-        let mut roster = Roster::new(MemberId(1));
+        let mut roster = Roster::new(MemberId(1), 1);
         roster.look(&[sighting(1, 10), sighting(2, 20), sighting(3, 30)]);
         assert_eq!((alive(&roster), roster.homes(8)), (vec![1], Homes::Everywhere), "they may be long dead");
         assert!(roster.is_unsure());
@@ -236,7 +255,7 @@ mod tests {
 
     #[test]
     fn other_scopes_share_nothing() {
-        let mut roster = Roster::new(MemberId(1));
+        let mut roster = Roster::new(MemberId(1), 1);
         roster.look(&[]);
         roster.look(&[Sighting { same_scope: false, ..sighting(2, 20) }]);
         assert_eq!(roster.homes(8), Homes::Everywhere);
@@ -247,7 +266,7 @@ mod tests {
         let members: Vec<u128> = vec![0x1234_5678_9abc, 0xdead_beef_0000_0001, 0x7777_0000_1111_2222];
         let mut owned: BTreeMap<PartitionId, Vec<u128>> = BTreeMap::new();
         for own in &members {
-            let mut roster = Roster::new(MemberId(*own));
+            let mut roster = Roster::new(MemberId(*own), 1);
             roster.look(&[]);
             roster.look(&members.iter().map(|member| sighting(*member, 1)).collect::<Vec<_>>());
             let Homes::Some(homes) = roster.homes(64) else { panic!("three members share") };
@@ -261,12 +280,37 @@ mod tests {
     }
 
     #[test]
+    fn homes_fall_to_the_live_members_that_read_the_newest_format() {
+        let reads = |formats, member, version| Sighting { formats, ..sighting(member, version) };
+        let mut old = Roster::new(MemberId(1), 1);
+        old.look(&[]);
+        old.look(&[reads(1, 2, 20)]);
+        let Homes::Some(shared) = old.homes(64) else { panic!("two of one format share") };
+        assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
+        old.look(&[reads(1, 2, 21), reads(3, 3, 30), reads(2, 4, 40)]);
+        assert_eq!(old.homes(64), Homes::Nowhere, "another reads what this one cannot");
+        assert_eq!(alive(&old), [1, 2, 3, 4], "ready work is shared as ever");
+        for _ in 0..=STILL_MAX {
+            old.look(&[reads(3, 3, 30)]);
+        }
+        assert_eq!(old.homes(64), Homes::Everywhere, "which is dead now");
+
+        let mut new = Roster::new(MemberId(3), 3);
+        new.look(&[]);
+        new.look(&[reads(1, 1, 10), reads(2, 4, 40)]);
+        assert_eq!(new.homes(64), Homes::Everywhere);
+        new.look(&[reads(1, 1, 11), reads(3, 5, 50)]);
+        let Homes::Some(shared) = new.homes(64) else { panic!("the two newest share") };
+        assert!((20..=44).contains(&shared.len()), "{} of 64", shared.len());
+    }
+
+    #[test]
     fn a_lane_is_shared_by_those_who_work_it() {
         let lane = |name: &str| (Namespace::default(), Lane::parse(name).unwrap());
         let kind = |name: &str| Kind::parse(name).unwrap();
         let kinds = |names: &[&str]| Some(Arc::new(names.iter().map(|name| kind(name)).collect()));
         let working = |member, served: Served| Sighting { served, ..sighting(member, 1) };
-        let mut roster = Roster::new(MemberId(1));
+        let mut roster = Roster::new(MemberId(1), 1);
         roster.look(&[]);
         let second = Served::from([(lane("both"), None), (lane("kinds"), kinds(&["x", "y"]))]);
         roster.look(&[working(2, second), working(3, Served::from([(lane("other"), None)]))]);

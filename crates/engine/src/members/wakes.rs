@@ -1,6 +1,6 @@
 //! Handles wake-ups from other processes: reads again what they announced, if it is needed here.
 
-use crate::members::topics::Heard;
+use crate::members::topics::{self, DueNamed, Heard};
 use crate::shared::Shared;
 use crate::timers::due;
 use crate::work::claims;
@@ -38,6 +38,13 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 
 async fn look(shared: &Shared, mut heard: Heard) {
     shared.event_reads.tell();
+    heard.note_company(shared);
+    tell_watches(shared, &mut heard);
+    for DueNamed { partition, kind, due, key } in std::mem::take(&mut heard.due_named) {
+        if shared.is_home(partition) {
+            shared.timers.of(kind).remind(partition, &key, due);
+        }
+    }
     let told = !heard.ready.is_empty();
     for (queue, partitions) in std::mem::take(&mut heard.ready) {
         // An unknown queue is in the registry.
@@ -50,5 +57,17 @@ async fn look(shared: &Shared, mut heard: Heard) {
     }
     if heard.anything || heard.due.iter().any(|partition| shared.is_home(*partition)) {
         due::read_near(shared).await;
+    }
+}
+
+/// Has read what callers here wait for and another process may have changed.
+fn tell_watches(shared: &Shared, heard: &mut Heard) {
+    if topics::say_nothing(shared) {
+        shared.watches.tell_news();
+    } else if heard.anything {
+        shared.watches.suspect_all();
+    }
+    for (partition, ended) in std::mem::take(&mut heard.ended) {
+        shared.watches.tell(partition, ended);
     }
 }

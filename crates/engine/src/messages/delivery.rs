@@ -1,10 +1,16 @@
-//! Delivers messages between partitions in order, once, and sets aside what cannot be delivered.
+//! Delivers messages between partitions in order: from memory what a commit here has just written, everything else from
+//! the store.
 
-use crate::api::query;
+use crate::Error;
+use crate::messages::pairs::{Ids, PairId, Pairs, Serving, Step, Written};
+use crate::messages::stored;
+use crate::partition::batch::Change;
 use crate::shared::Shared;
-use crate::{Error, binding};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use onward_core::record::{Message, Record};
-use onward_core::{Bury, Deliver, Forget, Key, PartitionId, Rejection, Span, codec, limits};
+use onward_core::{Deliver, Forget, Key, MessageId, PartitionId, Span};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,182 +20,158 @@ const RETRY_AFTER: Span = Span(200);
 /// The longest such pause; it doubles with every failure.
 const RETRY_MAX: Span = Span::seconds(10);
 
+/// How many messages a removal was for, and whether they are gone.
+type Removed = (usize, Result<(), Error>);
+
+/// The removals of one pair that are on their way; a new one waits for those before it.
+type Removals<'a> = FuturesUnordered<BoxFuture<'a, Removed>>;
+
 /// The pairs of partitions being served, and how often each message has failed.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
-    /// Pairs being served; `true` when they were requested again meanwhile.
-    busy: Mutex<BTreeMap<(PartitionId, PartitionId), bool>>,
-    failures: Mutex<BTreeMap<Key, u32>>,
+    pub(super) pairs: Arc<Pairs>,
+    pub(super) failures: Mutex<BTreeMap<Key, u32>>,
 }
 
-/// Requests the delivery of a pair's messages. One delivery runs for a pair at a time, so that they stay in order.
-pub(crate) fn request(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
-    let mut busy = shared.delivery.busy.lock();
-    if let Some(again) = busy.get_mut(&(from, to)) {
-        *again = true;
-        return;
+impl Delivery {
+    /// A command is about to be sent to a partition: what was delivered of its messages is removed in the same commit.
+    pub(crate) fn remove_along(&self, from: PartitionId) {
+        self.pairs.flush_from(from);
     }
-    busy.insert((from, to), false);
-    drop(busy);
-    let office = shared.clone();
-    shared.jobs.spawn(async move {
-        let serving = Serving { shared: office, pair: (from, to) };
-        serve(&serving.shared, from, to).await;
+}
+
+/// Delivers a message whose due time came, and those before it.
+pub(crate) fn due(shared: &Arc<Shared>, from: PartitionId, to: PartitionId, seq: u64) {
+    start(shared, shared.delivery.pairs.fired((from, to), seq));
+}
+
+/// Delivers what a commit of this process wrote, while it is the home of the sender.
+pub(crate) fn sent(shared: &Arc<Shared>, from: PartitionId, changes: &[Change]) {
+    let written = changes.iter().filter_map(|change| match (&change.key, &change.before, &change.after) {
+        (Key::Message(_, to, seq), None, Some(record)) => Some((*to, (*seq, record.clone()))),
+        _ => None,
     });
-}
-
-/// Frees a pair when its delivery ends, however it ends.
-struct Serving {
-    shared: Arc<Shared>,
-    pair: (PartitionId, PartitionId),
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.shared.delivery.busy.lock().remove(&self.pair);
+    let mut groups: Vec<(PartitionId, Vec<Written>)> = Vec::new();
+    for (to, message) in written {
+        match groups.last_mut() {
+            Some((last, group)) if *last == to => group.push(message),
+            _ => groups.push((to, vec![message])),
+        }
+    }
+    for (to, messages) in groups {
+        let oldest = oldest(changes, &Key::Outbox(from, to));
+        start(shared, shared.delivery.pairs.sent((from, to), oldest, messages));
     }
 }
 
-/// Delivers until nothing is left, while this process is the home of the sending partition.
-async fn serve(shared: &Arc<Shared>, from: PartitionId, to: PartitionId) {
+/// The first message that may be stored after a commit.
+fn oldest(changes: &[Change], outbox: &Key) -> Option<u64> {
+    // A batch lists its changes in the order of their keys.
+    let at = changes.binary_search_by(|change| change.key.cmp(outbox)).ok()?;
+    match changes[at].after.as_deref() {
+        Some(Record::Outbox(outbox)) => Some(outbox.first),
+        _ => None,
+    }
+}
+
+fn start(shared: &Arc<Shared>, serving: Option<Serving>) {
+    let Some(serving) = serving else { return };
+    let own = shared.clone();
+    shared.jobs.spawn(async move { serve(&own, serving).await });
+}
+
+/// Serves a pair until nothing is left to do, and removes what is left when the engine stops.
+async fn serve(shared: &Shared, mut serving: Serving) {
+    run(shared, &mut serving).await;
+    let left = if shared.is_stopping() { serving.left() } else { Ids::new() };
+    if let (_, Err(error)) = forget_all(shared, serving.pair, left).await {
+        tracing::debug!(%error, "delivered messages were left; the next home removes them");
+    }
+}
+
+/// Serves a pair until nothing is left to do, while this process is the home of the sending partition.
+async fn run(shared: &Shared, serving: &mut Serving) {
+    let (from, to) = serving.pair;
+    let mut removals = Removals::new();
     let mut pause = RETRY_AFTER;
     while !shared.is_stopping() && shared.is_home(from) {
-        match deliver(shared, from, to).await {
-            Ok(true) => pause = RETRY_AFTER,
-            Ok(false) => {
-                let mut busy = shared.delivery.busy.lock();
-                match busy.get_mut(&(from, to)) {
-                    Some(again) if *again => *again = false,
-                    _ => {
-                        busy.remove(&(from, to));
-                        return;
-                    }
+        let done = match serving.step(shared.clock.now()) {
+            Step::End => return,
+            Step::Wait(until, more) => {
+                let time = shared.clock.sleep(until - shared.clock.now());
+                tokio::select! {
+                    biased;
+                    () = shared.stopped() => return,
+                    Some(removed) = removals.next(), if !removals.is_empty() => ended(serving, removed),
+                    () = more.notified() => continue,
+                    () = time => continue,
                 }
             }
-            Err(error) => {
-                tracing::warn!(%error, %from, %to, "messages could not be delivered; trying again");
-                let rest = shared.clock.rest(pause);
-                tokio::select! { biased; () = shared.stopped() => return, () = rest => {} }
-                pause = Span((pause.0 * 2).min(RETRY_MAX.0));
+            Step::Read(delivered) => match settle(serving, &mut removals).await {
+                Ok(()) => stored::deliver(shared, serving, &delivered).await,
+                Err(error) => Err(error),
+            },
+            Step::Deliver(messages) => deliver(shared, serving, messages).await,
+            Step::Forget(gone) => {
+                let earlier = settle(serving, &mut removals).await;
+                removals.push(Box::pin(forget_all(shared, serving.pair, gone)));
+                // The first poll sends it, so that it is on its way while more is delivered.
+                let removed = removals.next().now_or_never().flatten().map(|removed| ended(serving, removed));
+                earlier.and(removed.unwrap_or(Ok(())))
             }
-        }
+        };
+        let Err(error) = done else {
+            pause = RETRY_AFTER;
+            continue;
+        };
+        serving.unread();
+        tracing::warn!(%error, %from, %to, "messages could not be delivered; trying again");
+        let rest = shared.clock.rest(pause);
+        tokio::select! { biased; () = shared.stopped() => return, () = rest => {} }
+        pause = Span((pause.0 * 2).min(RETRY_MAX.0));
     }
 }
 
-/// Delivers one group of messages and removes it; returns whether there may be more.
-async fn deliver(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<bool, Error> {
-    let Some((first, next)) = range(shared, from, to).await? else { return Ok(false) };
-    let through = next.min(first + limits::MESSAGES_MAX as u64);
-    if first == through {
-        return Ok(false);
+/// Waits for the removals that are on their way.
+async fn settle(serving: &Serving, removals: &mut Removals<'_>) -> Result<(), Error> {
+    let mut settled = Ok(());
+    while let Some(removed) = removals.next().await {
+        settled = settled.and(ended(serving, removed));
     }
-    let mut messages = Vec::new();
-    let mut handled = through;
-    for (seq, body, message) in load(shared, from, to, first..through).await? {
-        match message {
-            Some(message) => messages.push((seq, body, message)),
-            None if failed_too_often(shared, &Key::Message(from, to, seq)) => bury(shared, from, to, seq, body).await?,
-            None => {
-                // Order is kept: nothing behind an unreadable message is delivered before its fate is known.
-                handled = seq;
-                break;
-            }
-        }
-    }
-    let ids = messages.iter().map(|(_, _, message)| message.id).collect();
-    hand_over(shared, from, to, messages).await?;
-    if handled > first {
-        shared.call(from, Forget { to, through: handled - 1, ids }).await?;
-    }
-    if handled < through {
-        return Err(Error::Internal(format!("message {handled} cannot be read")));
-    }
-    Ok(true)
+    settled
 }
 
-/// Delivers a group; when that fails, one by one, to find the culprit.
-async fn hand_over(
+fn ended(serving: &Serving, (count, removed): Removed) -> Result<(), Error> {
+    serving.removed(count);
+    removed
+}
+
+/// Delivers a group from memory.
+async fn deliver(shared: &Shared, serving: &Serving, group: Vec<(u64, Message)>) -> Result<(), Error> {
+    let (from, to) = serving.pair;
+    let ids: Ids = group.iter().map(|(seq, message)| (*seq, message.id)).collect();
+    let messages = group.into_iter().map(|(_, message)| message).collect();
+    // Answers to these messages rewrite the sequence of the way back, so that removing what went there costs little now.
+    shared.delivery.pairs.flush((to, from));
+    shared.call(to, Deliver { from, messages }).await?;
+    shared.metrics.messages_delivered.add(ids.len() as u64);
+    serving.delivered(ids, shared.clock.now());
+    Ok(())
+}
+
+/// Removes messages that were delivered from memory.
+async fn forget_all(shared: &Shared, pair: PairId, gone: Ids) -> Removed {
+    let count = gone.len();
+    let Some((through, _)) = gone.last().copied() else { return (count, Ok(())) };
+    (count, forget(shared, pair, through, gone.into_iter().map(|(_, id)| id).collect()).await)
+}
+
+/// Removes messages that were delivered, up to a sequence.
+pub(super) async fn forget(
     shared: &Shared,
-    from: PartitionId,
-    to: PartitionId,
-    messages: Vec<(u64, bytes::Bytes, Message)>,
+    (from, to): PairId,
+    through: u64,
+    ids: Vec<MessageId>,
 ) -> Result<(), Error> {
-    if messages.is_empty() {
-        return Ok(());
-    }
-    let count = messages.len() as u64;
-    let all = messages.iter().map(|(_, _, message)| message.clone()).collect();
-    match shared.call(to, Deliver { from, messages: all }).await {
-        Ok(_) => {
-            shared.metrics.messages_delivered.add(count);
-            shared.delivered.notify_waiters();
-            return Ok(());
-        }
-        // A record at the destination that only a newer version can read is no fault of the message: it waits.
-        Err(error @ Error::Refused(Rejection::RecordUnreadable { .. })) => return Err(error),
-        Err(Error::Internal(_) | Error::Refused(_)) => {}
-        Err(error) => return Err(error),
-    }
-    for (seq, body, message) in messages {
-        match shared.call(to, Deliver { from, messages: vec![message] }).await {
-            Ok(_) => shared.metrics.messages_delivered.add(1),
-            Err(Error::Internal(_) | Error::Refused(_)) if failed_too_often(shared, &Key::Message(from, to, seq)) => {
-                bury(shared, from, to, seq, body).await?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Counts a failed delivery; returns whether it was the last one allowed.
-fn failed_too_often(shared: &Shared, key: &Key) -> bool {
-    let mut failures = shared.delivery.failures.lock();
-    if failures.len() > limits::DELIVERY_FAILURES_TRACKED_MAX {
-        failures.clear();
-    }
-    let count = failures.entry(key.clone()).or_insert(0);
-    *count += 1;
-    let dead = *count >= limits::DELIVERY_FAILURES_MAX;
-    if dead {
-        failures.remove(key);
-    }
-    dead
-}
-
-async fn bury(shared: &Shared, from: PartitionId, to: PartitionId, seq: u64, body: bytes::Bytes) -> Result<(), Error> {
-    shared.call(from, Bury { to, seq, body }).await?;
-    shared.metrics.messages_dead.add(1);
-    tracing::error!(%from, %to, seq, "a message could not be delivered and was set aside");
-    Ok(())
-}
-
-/// Sequence numbers of the messages that may be stored: the first one, and the one after the last.
-async fn range(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<Option<(u64, u64)>, Error> {
-    let key = Key::Outbox(from, to);
-    match query::record(shared, from, &key).await? {
-        None => Ok(None),
-        Some(Record::Outbox(outbox)) => Ok(Some((outbox.first, outbox.next))),
-        Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),
-    }
-}
-
-/// The messages of a range with their bytes; the message is `None` when it cannot be read.
-async fn load(
-    shared: &Shared,
-    from: PartitionId,
-    to: PartitionId,
-    seqs: std::ops::Range<u64>,
-) -> Result<Vec<(u64, bytes::Bytes, Option<Message>)>, Error> {
-    let keys: Vec<(u64, Key)> = seqs.map(|seq| (seq, Key::Message(from, to, seq))).collect();
-    let names: Vec<_> = keys.iter().map(|(_, key)| binding::store_key(key)).collect();
-    let rows = shared.store.load(binding::partition(from), &names).await?;
-    let stored = keys.iter().zip(rows).filter_map(|((seq, key), row)| {
-        let row = row?;
-        match codec::decode(key, &row.body) {
-            Record::Message(message) => Some((*seq, row.body, Some(message))),
-            _ => Some((*seq, row.body, None)),
-        }
-    });
-    Ok(stored.collect())
+    shared.call(from, Forget { to, through, ids }).await
 }

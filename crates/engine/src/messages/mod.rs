@@ -1,3 +1,5 @@
 //! Messages between partitions.
 
 pub(crate) mod delivery;
+mod pairs;
+mod stored;

@@ -10,10 +10,11 @@ use crate::shared::Shared;
 use crate::work::waiters::Waiter;
 use onward_core::record::{Execution, Readiness, Record, State, Waiting};
 use onward_core::{
-    Command, Key, Lane, Millis, Namespace, PartitionId, Rejection, Reply, Span, Stop, Touch, Verb, View, Window, limits,
+    Candidate, Command, Key, Lane, Millis, Namespace, PageOf, PartitionId, Rejection, Reply, Size, Source, Span, Stop,
+    Touch, Verb, View, Want, Window, limits,
 };
 use onward_store as store;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -55,10 +56,10 @@ pub(crate) struct Change {
     pub(crate) after: Option<Arc<Record>>,
 }
 
-/// The result of applying: a batch, or the keys that must be loaded first.
+/// The result of applying: a batch, or what must be read first.
 pub(crate) enum Applied {
     Ready(Box<Prepared>),
-    Need(Vec<Task>, BTreeSet<Key>),
+    Need(Vec<Task>, BTreeSet<Want>),
 }
 
 /// A batch that is ready to be sent.
@@ -67,70 +68,145 @@ pub(crate) struct Prepared {
     pub(crate) flight: Flight,
     /// Waiters whose hand-off was refused.
     pub(crate) unmatched: Vec<Waiter>,
-    /// Tasks that did not fit: those before them touched more records than could be known beforehand.
+    /// Tasks that did not fit, in their order.
     pub(crate) left: Vec<Task>,
     /// Tasks that cannot be answered while an earlier batch of theirs may still be written.
     pub(crate) unsettled: Vec<Task>,
 }
 
+/// Pages of candidates that were read for one batch.
+pub(crate) type Pages = BTreeMap<PageOf, Arc<[Candidate]>>;
+
+/// What one partition has at hand for its rules: records, and pages that were read for this batch.
+#[derive(Debug)]
+pub(crate) struct Hand<'a> {
+    pub(crate) id: PartitionId,
+    pub(crate) cache: &'a Cache,
+    pub(crate) pages: &'a Pages,
+}
+
+impl Source for Hand<'_> {
+    fn find(&self, key: &Key) -> Option<Option<Arc<Record>>> {
+        self.cache.find(key)
+    }
+
+    fn page(&self, page: &PageOf) -> Option<Arc<[Candidate]>> {
+        self.pages.get(page).cloned()
+    }
+}
+
+/// What became of one task.
+enum Tried {
+    /// It has its result.
+    Done { result: Result<Reply, Error>, reads: Vec<Key>, writes: bool },
+    /// It cannot be answered while an earlier batch of it may still be written.
+    Unsettled,
+    /// The batch is full.
+    Left,
+}
+
 /// Applies all tasks in order to the cached records. `last_round` turns a further need into an error, so that a rule
 /// that keeps asking cannot block its partition.
-pub(crate) fn apply(
-    shared: &Shared,
-    partition: PartitionId,
-    cache: &Cache,
-    mut tasks: Vec<Task>,
-    now: Millis,
-    last_round: bool,
-) -> Applied {
+pub(crate) fn apply(shared: &Shared, hand: &Hand, tasks: Vec<Task>, now: Millis, last_round: bool) -> Applied {
     let lane_news = shared.board.lane_news();
-    let mut view = View::over(partition, shared.partitions, cache);
-    let mut results = Vec::with_capacity(tasks.len());
+    let mut view = View::over(hand.id, shared.partitions, hand);
+    let mut room = Room::new(&tasks);
+    let mut tried = Vec::with_capacity(tasks.len());
     let mut needs = BTreeSet::new();
-    let mut fitting = 0;
     for task in &tasks {
-        if view.len() > limits::BATCH_ROWS_MAX {
-            break;
+        if room.is_full_for(task) {
+            tried.push(Tried::Left);
+            continue;
         }
-        fitting += 1;
-        if let Some(fresh) = task.command.fresh_key().filter(|key| cache.get(key).is_none()) {
-            view.supply(fresh, None);
-        }
-        let result = match run(shared, &mut view, &task.command, now) {
-            Ok(result) => Ok(result),
-            Err(Stop::Refuse(rejection)) => Ok(Err(rejection.into())),
-            Err(stop) => Err(stop),
-        };
-        let writes = !view.step().writes.is_empty();
-        let result = result.and_then(|result| Ok((result, doubt::settle(task, &mut view, cache, now)?)));
-        match result {
-            Err(Stop::Need(keys)) if last_round => {
-                let asked = keys.first().map(ToString::to_string).unwrap_or_default();
-                let error = Error::Internal(format!("a rule asked too often, last for {asked}"));
-                results.push(Some((Err(error), Vec::new(), false)));
+        match attempt(shared, &mut view, hand.cache, task, now) {
+            Err(Stop::Need(wanted)) if last_round => {
+                let error = Error::Internal(format!("a rule asked too often, last for {:?}", wanted.first()));
+                tried.push(Tried::Done { result: Err(error), reads: Vec::new(), writes: false });
             }
-            Err(Stop::Need(keys)) => needs.extend(keys),
-            Err(Stop::Refuse(rejection)) => results.push(Some((Err(rejection.into()), view.take_step().reads, writes))),
-            Ok((result, Settled::Yes)) => results.push(Some((result, view.take_step().reads, writes))),
-            Ok((_, Settled::No)) => results.push(None),
+            Err(Stop::Need(wanted)) => needs.extend(wanted),
+            Err(Stop::Refuse(rejection)) => {
+                let writes = !view.step().writes.is_empty();
+                tried.push(Tried::Done { result: Err(rejection.into()), reads: view.take_step().reads, writes });
+            }
+            Ok(_) if !room.take(task, view.size()) => {
+                view.abandon();
+                tried.push(Tried::Left);
+            }
+            Ok(done) => tried.push(done),
         }
     }
     if !needs.is_empty() {
         return Applied::Need(tasks, needs);
     }
-    let left = tasks.split_off(fitting);
-    let (mut steps, mut unsettled) = (Vec::with_capacity(tasks.len()), Vec::new());
-    for (task, applied) in tasks.into_iter().zip(results) {
-        match applied {
-            Some((result, reads, writes)) => steps.push(Step { task, writes, result, reads }),
-            None => unsettled.push(task),
+    let HandedOff { unmatched, paused, steps: handed, needs } = hand_off(shared, &mut view, now, last_round);
+    if !needs.is_empty() {
+        for waiter in unmatched {
+            shared.put_back(waiter);
+        }
+        return Applied::Need(tasks, needs);
+    }
+    let (mut steps, mut left, mut unsettled) = (Vec::with_capacity(tasks.len()), Vec::new(), Vec::new());
+    for (task, tried) in tasks.into_iter().zip(tried) {
+        match tried {
+            Tried::Done { result, reads, writes } => steps.push(Step { task, writes, result, reads }),
+            Tried::Unsettled => unsettled.push(task),
+            Tried::Left => left.push(task),
         }
     }
-    let HandedOff { unmatched, paused } = hand_off(shared, &mut view, &mut steps, now);
-    let (batch, changes) = build(shared, &view, cache, now);
+    steps.extend(handed);
+    let (batch, changes) = build(shared, &view, hand.cache, now);
     let until = batch.window.not_after.map_or(Millis(u64::MAX), Millis);
     let flight = Flight { id: batch.id, steps, changes, paused, lane_news, until };
     Applied::Ready(Box::new(Prepared { batch, flight, unmatched, left, unsettled }))
+}
+
+/// Runs one task, and makes earlier batches of it impossible.
+fn attempt(shared: &Shared, view: &mut View, cache: &Cache, task: &Task, now: Millis) -> Result<Tried, Stop> {
+    if let Some(fresh) = task.command.fresh_key().filter(|key| cache.get(key).is_none()) {
+        view.supply(fresh, None);
+    }
+    let result = match run(shared, view, &task.command, now) {
+        Ok(result) => result,
+        Err(Stop::Refuse(rejection)) => Err(rejection.into()),
+        Err(need) => return Err(need),
+    };
+    let writes = !view.step().writes.is_empty();
+    Ok(match doubt::settle(task, view, cache, now)? {
+        Settled::Yes => Tried::Done { result, reads: view.take_step().reads, writes },
+        Settled::No => Tried::Unsettled,
+    })
+}
+
+/// The room of one batch, and who has to leave some to others.
+struct Room {
+    /// Whether calls wait behind the background work, which then gets half.
+    shared_with_calls: bool,
+    begun: bool,
+    background_full: bool,
+    full: bool,
+}
+
+impl Room {
+    fn new(tasks: &[Task]) -> Self {
+        let shared_with_calls = tasks.iter().any(|task| !task.is_background());
+        Self { shared_with_calls, begun: false, background_full: false, full: false }
+    }
+
+    fn is_full_for(&self, task: &Task) -> bool {
+        self.full || (self.background_full && task.is_background())
+    }
+
+    /// Whether the batch can keep what a task wrote; the first one always fits.
+    fn take(&mut self, task: &Task, size: Size) -> bool {
+        let share = if task.is_background() && self.shared_with_calls { 2 } else { 1 };
+        let fits = size.rows <= limits::BATCH_ROWS_MAX / share && size.bytes <= limits::BATCH_BYTES_MAX / share;
+        let keep = fits || !self.begun;
+        self.begun = true;
+        if !fits {
+            *(if share == 2 { &mut self.background_full } else { &mut self.full }) = true;
+        }
+        keep
+    }
 }
 
 /// Runs one command; a panic in a rule fails that command only.
@@ -149,14 +225,30 @@ fn run(shared: &Shared, view: &mut View, command: &Command, now: Millis) -> Resu
 /// The result of a hand-off.
 #[derive(Default)]
 struct HandedOff {
-    /// Waiters whose claim was refused.
+    /// The claims that were applied.
+    steps: Vec<Step>,
+    /// Waiters without work.
     unmatched: Vec<Waiter>,
     /// Lanes found paused.
     paused: BTreeSet<(Namespace, Lane)>,
+    /// What a claim needs that is not at hand; then nothing is handed off in this round.
+    needs: BTreeSet<Want>,
 }
 
-/// Hands what these commands made ready to workers parked here, in the same batch; returns the waiters without work.
-fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis) -> HandedOff {
+impl HandedOff {
+    /// Takes everything back, since the batch is applied again when what is needed is at hand.
+    fn undone(self) -> Self {
+        let waiters = self.steps.into_iter().filter_map(|step| match step.task.answer {
+            Answer::Waiter(waiter, _) => Some(waiter),
+            _ => None,
+        });
+        let unmatched = waiters.chain(self.unmatched).collect();
+        Self { unmatched, needs: self.needs, ..Self::default() }
+    }
+}
+
+/// Hands what these commands made ready to workers parked here, in the same batch.
+fn hand_off(shared: &Shared, view: &mut View, now: Millis, last_round: bool) -> HandedOff {
     let mut handed = HandedOff::default();
     if !shared.board.anybody_waits() {
         return handed;
@@ -174,18 +266,23 @@ fn hand_off(shared: &Shared, view: &mut View, steps: &mut Vec<Step>, now: Millis
         let claim = waiter.wants.claim(execution.id, shared.chance.id()).into();
         match run(shared, view, &claim, now) {
             Ok(Ok(reply)) => {
-                shared.metrics.hand_offs.add(1);
                 let task = Task::new(claim, Answer::Waiter(waiter, None), Millis(u64::MAX));
-                steps.push(Step { task, writes: true, result: Ok(reply), reads: view.take_step().reads });
+                let reads = view.take_step().reads;
+                handed.steps.push(Step { task, writes: true, result: Ok(reply), reads });
+                continue;
             }
-            refused => {
-                if let Err(Stop::Refuse(Rejection::LanePaused(lane))) = refused {
-                    handed.paused.insert((waiter.wants.namespace.clone(), lane));
-                }
-                handed.unmatched.push(waiter);
+            Err(Stop::Need(wanted)) if !last_round => handed.needs.extend(wanted),
+            Err(Stop::Refuse(Rejection::LanePaused(lane))) => {
+                handed.paused.insert((waiter.wants.namespace.clone(), lane));
             }
+            _ => {}
         }
+        handed.unmatched.push(waiter);
     }
+    if !handed.needs.is_empty() {
+        return handed.undone();
+    }
+    shared.metrics.hand_offs.add(handed.steps.len() as u64);
     handed
 }
 
@@ -220,12 +317,13 @@ fn build(shared: &Shared, view: &View, cache: &Cache, now: Millis) -> (store::Ba
                 None
             }
             Touch::Written(record) => {
-                batch.put.push(binding::row(name, record, id));
+                batch.put.push(binding::row(name, key, record, id));
                 Some(record.clone())
             }
         };
         changes.push(Change { key: key.clone(), version, before, after });
     }
+    binding::logs(&mut batch, view.logs());
     batch.events = binding::events(view.events());
     batch.window = binding::window(near(view.window(), now));
     batch.wake = topics::of(shared, view.partition(), &changes);

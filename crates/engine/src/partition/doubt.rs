@@ -70,7 +70,7 @@ pub(crate) fn settle(task: &Task, view: &mut View<'_>, cache: &Cache, now: Milli
         match overtake(doubt, view, cache, now) {
             Ok(true) => {}
             Ok(false) => settled = Settled::No,
-            Err(Stop::Need(keys)) => lacking.extend(keys),
+            Err(Stop::Need(wanted)) => lacking.extend(wanted),
             Err(refusal) => return Err(refusal),
         }
     }
@@ -101,6 +101,6 @@ fn overtake(doubt: &Doubt, view: &mut View<'_>, cache: &Cache, now: Millis) -> R
     if lacking.is_empty() {
         Ok(false)
     } else {
-        Err(Stop::Need(lacking.into_iter().map(|(key, _)| key.clone()).collect()))
+        Err(Stop::Need(lacking.into_iter().map(|(key, _)| key.clone().into()).collect()))
     }
 }

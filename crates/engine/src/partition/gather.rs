@@ -1,12 +1,12 @@
-//! Selects the waiting commands that fit one batch.
+//! Selects the waiting commands that are applied together; how many of them fit one batch shows when they are applied.
 
 use crate::partition::task::Task;
-use onward_core::{Verb, Weight, limits};
+use onward_core::limits;
 use std::collections::VecDeque;
 
-/// Takes what fits one batch, in order of arrival. Background work gets at most half while calls wait, and a task that
-/// kept conflicting goes alone.
-pub(crate) fn gather(calls: &mut VecDeque<Task>, background: &mut VecDeque<Task>, partitions: u16) -> Vec<Task> {
+/// Takes commands in order of arrival. Background work gets at most half while calls wait, and a task that kept
+/// conflicting goes alone.
+pub(crate) fn gather(calls: &mut VecDeque<Task>, background: &mut VecDeque<Task>) -> Vec<Task> {
     let alone = [&mut *calls, &mut *background]
         .into_iter()
         .find(|line| line.front().is_some_and(Task::is_alone))
@@ -16,51 +16,15 @@ pub(crate) fn gather(calls: &mut VecDeque<Task>, background: &mut VecDeque<Task>
     }
     let mut tasks = Vec::new();
     let share = if calls.is_empty() { 1 } else { 2 };
-    Room::whole(share).fill(&mut tasks, background, partitions);
-    Room::whole(1).less(&tasks, partitions).fill(&mut tasks, calls, partitions);
+    take(&mut tasks, background, limits::BATCH_COMMANDS_MAX / share);
+    take(&mut tasks, calls, limits::BATCH_COMMANDS_MAX);
     tasks
 }
 
-/// The room left in a batch.
-struct Room {
-    commands: usize,
-    rows: usize,
-    bytes: usize,
-}
-
-impl Room {
-    /// The room of a whole batch, divided by `share`.
-    fn whole(share: usize) -> Self {
-        Self {
-            commands: limits::BATCH_COMMANDS_MAX / share,
-            rows: limits::BATCH_ROWS_MAX / share,
-            bytes: limits::BATCH_BYTES_MAX / share,
-        }
-    }
-
-    fn less(mut self, tasks: &[Task], partitions: u16) -> Self {
-        tasks.iter().for_each(|task| self.take(task, partitions));
-        self
-    }
-
-    fn take(&mut self, task: &Task, partitions: u16) {
-        let Weight { rows, bytes } = task.command.weight(partitions);
-        self.commands = self.commands.saturating_sub(1);
-        self.rows = self.rows.saturating_sub(rows);
-        self.bytes = self.bytes.saturating_sub(bytes);
-    }
-
-    /// Takes tasks from a queue while they fit; the first of a batch always does.
-    fn fill(&mut self, tasks: &mut Vec<Task>, line: &mut VecDeque<Task>, partitions: u16) {
-        while let Some(task) = line.front() {
-            let Weight { rows, bytes } = task.command.weight(partitions);
-            let fits = self.commands > 0 && self.rows >= rows && self.bytes >= bytes;
-            if task.is_alone() || !(fits || tasks.is_empty()) {
-                return;
-            }
-            self.take(task, partitions);
-            tasks.extend(line.pop_front());
-        }
+/// Takes from a queue until there are `max`.
+fn take(tasks: &mut Vec<Task>, line: &mut VecDeque<Task>, max: usize) {
+    while tasks.len() < max && line.front().is_some_and(|task| !task.is_alone()) {
+        tasks.extend(line.pop_front());
     }
 }
 
@@ -94,7 +58,7 @@ mod tests {
             [(0, 1_000, 0, 256), (1_000, 0, 256, 0), (1_000, 1_000, 128, 128), (10, 1_000, 10, 128)]
         {
             let (mut calls, mut background) = lines(calls, background);
-            let tasks = gather(&mut calls, &mut background, 64);
+            let tasks = gather(&mut calls, &mut background);
             let found = tasks.iter().filter(|task| task.is_background()).count();
             assert_eq!((tasks.len() - found, found), (of_calls, of_background));
         }
@@ -104,10 +68,10 @@ mod tests {
     fn whoever_was_in_the_way_goes_alone_and_holds_nobody_up() {
         let (mut calls, mut background) = lines(3, 3);
         calls[0].conflicts = 2;
-        assert_eq!(gather(&mut calls, &mut background, 64).len(), 1);
-        assert_eq!(gather(&mut calls, &mut background, 64).len(), 5);
+        assert_eq!(gather(&mut calls, &mut background).len(), 1);
+        assert_eq!(gather(&mut calls, &mut background).len(), 5);
         let (mut calls, mut background) = lines(3, 0);
         calls[1].conflicts = 2;
-        assert_eq!(gather(&mut calls, &mut background, 64).len(), 1, "it does not join the one before it");
+        assert_eq!(gather(&mut calls, &mut background).len(), 1, "it does not join the one before it");
     }
 }

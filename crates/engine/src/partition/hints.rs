@@ -1,5 +1,6 @@
-//! Updates the hints in memory after a commit: board, timers, registries and end waiters.
+//! Updates the hints in memory after a commit: board, timers, registries and watches.
 
+use crate::messages::delivery;
 use crate::metrics::{Counter, Metrics};
 use crate::partition::batch::{Change, Step, ready};
 use crate::shared::Shared;
@@ -9,26 +10,37 @@ use crate::work::registry;
 use onward_core::index::DueKind;
 use onward_core::record::{AttemptEnd, Execution, Record, State};
 use onward_core::{Command, Key, LeaseId, Looked, PartitionId, Reply, index};
+use std::sync::Arc;
 
 /// Applies what a commit changed; called after the commit, never before.
-pub(crate) fn learn(shared: &Shared, partition: PartitionId, changes: &[Change]) {
+pub(crate) fn learn(shared: &Arc<Shared>, partition: PartitionId, changes: &[Change]) {
     let moves = changes.iter().filter_map(moved).collect();
     shared.claim_matches(shared.board.rearrange(moves));
     // Only the home keeps the due times of a partition; another process that changes them notifies it.
     if shared.is_home(partition) {
         for kind in DueKind::AWAITED {
-            shared.timers.of(kind).set_all(partition, changes.iter().filter_map(|change| due_again(change, kind)));
+            let changes = changes.iter().filter(|change| !is_sent(change));
+            shared.timers.of(kind).set_all(partition, changes.filter_map(|change| due_again(change, kind)));
         }
+        delivery::sent(shared, partition, changes);
     }
     for change in changes {
         registries(shared, change);
+        if let Some(Record::LaneMaster(master)) = change.after.as_deref() {
+            shared.copies.learn(master);
+        }
     }
-    shared.ends.learn(changes);
+    shared.watches.learn(changes);
+}
+
+/// Whether a change is a new message: it is delivered at once, without waiting for its due time.
+fn is_sent(change: &Change) -> bool {
+    matches!(change.key, Key::Message(..)) && change.before.is_none()
 }
 
 /// Applies what may have changed when a commit's outcome was lost: both the old and the new state are worth checking.
 pub(crate) fn suspect(shared: &Shared, partition: PartitionId, changes: &[Change]) {
-    shared.ends.suspect(changes);
+    shared.watches.suspect(changes);
     for change in changes {
         registries(shared, change);
         for record in [&change.before, &change.after].into_iter().flatten() {
@@ -77,7 +89,6 @@ fn registries(shared: &Shared, change: &Change) {
             shared.board.unserved.notify_one();
         }
         (_, Some(Record::Execution(execution))) if execution.is_purging() => shared.housework.notify_one(),
-        (Key::LaneMaster(..), Some(_)) => shared.delivered.notify_waiters(),
         _ => {}
     }
 }

@@ -5,7 +5,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod batch;
-mod cache;
+pub(crate) mod cache;
 pub(crate) mod doubt;
 mod gather;
 mod hints;
@@ -14,14 +14,14 @@ pub(crate) mod task;
 use crate::shared::Shared;
 use crate::work::placement::{Gauge, InFlight};
 use crate::{Error, binding};
-use batch::{Applied, Flight, Prepared, Step};
+use batch::{Applied, Flight, Hand, Pages, Prepared, Step};
 use cache::Cache;
 use doubt::{DOUBTS_MAX, Doubt};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use futures_util::{FutureExt, StreamExt};
 use onward_core::record::Record;
-use onward_core::{Command, Key, Millis, PartitionId, Rejection, Reply, Span, Verb, limits};
+use onward_core::{Command, Key, Millis, PartitionId, Rejection, Reply, Span, Verb, Want, limits};
 use onward_store as store;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -67,7 +67,7 @@ impl Partition {
         inbox: mpsc::UnboundedReceiver<Vec<Task>>,
         gauge: Arc<Gauge>,
     ) -> Self {
-        let cache = Cache::new(shared.options.cache_records, shared.options.cache_bytes);
+        let cache = Cache::new(shared.cache_budget.clone());
         Self {
             id,
             shared,
@@ -94,7 +94,7 @@ impl Partition {
             self.flight_keys.clear();
             self.lost.clear();
             self.draining = false;
-            self.cache = Cache::new(self.shared.options.cache_records, self.shared.options.cache_bytes);
+            self.cache = Cache::new(self.shared.cache_budget.clone());
         }
     }
 
@@ -142,11 +142,13 @@ impl Partition {
             }
             next = self.inbox.try_recv().ok();
         }
+        // Others may need the room that this one does not use.
+        self.cache.catch_up();
     }
 
     /// Takes what fits one batch.
     fn gather(&mut self) -> (Vec<Task>, InFlight) {
-        let tasks = gather::gather(&mut self.calls, &mut self.background, self.shared.partitions);
+        let tasks = gather::gather(&mut self.calls, &mut self.background);
         let in_flight = self.gauge.send(tasks.len());
         (tasks, in_flight)
     }
@@ -159,14 +161,16 @@ impl Partition {
         self.enqueue(Vec::new());
         let (mut tasks, mut in_flight) = self.gather();
         let keys = tasks.iter().flat_map(|task| task.command.keys(self.id));
-        let mut wanted: BTreeSet<Key> = keys.filter(|key| self.cache.get(key).is_none()).collect();
+        let mut wanted: BTreeSet<Want> = keys.filter(|key| self.cache.get(key).is_none()).map(Want::Key).collect();
+        let mut pages = Pages::new();
         for round in 0..=limits::NEED_ROUNDS_MAX {
-            if let Err(error) = self.load(wanted).await {
+            if let Err(error) = self.read(wanted, &mut pages).await {
                 return self.store_failed(tasks, &error);
             }
             let (now, last) = (self.shared.time.now(), round == limits::NEED_ROUNDS_MAX);
-            match batch::apply(&self.shared, self.id, &self.cache, tasks, now, last) {
-                Applied::Need(back, keys) => (tasks, wanted) = (back, keys),
+            match batch::apply(&self.shared, &Hand { id: self.id, cache: &self.cache, pages: &pages }, tasks, now, last)
+            {
+                Applied::Need(back, needs) => (tasks, wanted) = (back, needs),
                 Applied::Ready(ready) => {
                     let Prepared { batch, flight, unmatched, left, unsettled } = *ready;
                     for waiter in unmatched {
@@ -181,21 +185,33 @@ impl Partition {
         }
     }
 
-    /// Loads what the cache lacks. A key that turns out not to exist is remembered as absent.
-    async fn load(&mut self, wanted: BTreeSet<Key>) -> store::Result<()> {
-        let missing: Vec<Key> = wanted.into_iter().filter(|key| self.cache.get(key).is_none()).collect();
-        if missing.is_empty() {
+    /// Reads what the cache lacks, and pages of candidates, at once. A key that turns out not to exist is remembered as
+    /// absent; pages are hints and serve one batch only.
+    async fn read(&mut self, wanted: BTreeSet<Want>, pages: &mut Pages) -> store::Result<()> {
+        let (mut missing, mut listed) = (Vec::new(), Vec::new());
+        for want in wanted {
+            match want {
+                Want::Key(key) if self.cache.get(&key).is_none() => missing.push(key),
+                Want::Key(_) => {}
+                Want::Page(page) => listed.push(page),
+            }
+        }
+        if missing.is_empty() && listed.is_empty() {
             return Ok(());
         }
         let names: Vec<store::Key> = missing.iter().map(binding::store_key).collect();
-        let store = self.shared.store.clone();
-        let mut load = store.load(binding::partition(self.id), &names);
+        let indexes: Vec<_> = listed.iter().map(binding::page).collect();
+        let (store, here) = (self.shared.store.clone(), binding::partition(self.id));
+        let partitions = store::Partitions::Some(vec![here]);
+        let load = async { if names.is_empty() { Ok(Vec::new()) } else { store.load(here, &names).await } };
+        let scan = store.scan_many(&indexes, &partitions, limits::CANDIDATES_MAX);
+        let mut both = std::pin::pin!(async { futures_util::try_join!(load, scan) });
         // Batches that land meanwhile are answered: no caller waits for the records of another.
-        let rows = loop {
+        let (rows, found) = loop {
             tokio::select! {
                 biased;
                 () = self.land_next(), if !self.flights.is_empty() => {}
-                rows = &mut load => break rows?,
+                both = &mut both => break both?,
             }
         };
         for (key, row) in missing.into_iter().zip(rows) {
@@ -205,6 +221,7 @@ impl Partition {
                 self.cache.insert(key, loaded);
             }
         }
+        pages.extend(listed.into_iter().zip(found.into_iter().map(binding::candidates)));
         Ok(())
     }
 
@@ -216,7 +233,9 @@ impl Partition {
     }
 
     fn send(&mut self, batch: store::Batch, flight: Flight, in_flight: InFlight) {
-        self.cache.touch(flight.steps.iter().flat_map(|step| step.reads.iter()));
+        if self.cache.touch(flight.steps.iter().flat_map(|step| step.reads.iter())) {
+            self.shared.make_room();
+        }
         batch::speculate(&mut self.cache, &flight, &batch);
         self.flight_keys.push_back((flight.id, flight.changes.iter().map(|change| change.key.clone()).collect()));
         let store = self.shared.store.clone();

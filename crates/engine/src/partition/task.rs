@@ -5,6 +5,7 @@ use crate::partition::answers::Ticket;
 use crate::partition::doubt::Doubt;
 use crate::shared::Shared;
 use crate::work::board::Origin;
+use crate::work::queue_bytes::HeldBytes;
 use crate::work::waiters::Waiter;
 use onward_core::{Claimed, Command, Millis, Reply, Urgency};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Task {
     pub(crate) failures: u32,
     /// The batches of unknown outcome that it was part of.
     pub(crate) doubts: Vec<Arc<Doubt>>,
+    /// Its bytes, for as long as it is in memory; unset for what the loop adds by itself.
+    pub(crate) held: Option<HeldBytes>,
 }
 
 /// The recipient of a reply.
@@ -76,7 +79,7 @@ impl Drop for SealedReply {
 
 impl Task {
     pub(crate) fn new(command: Command, answer: Answer, deadline: Millis) -> Self {
-        Self { command, answer, deadline, conflicts: 0, outsides: 0, failures: 0, doubts: Vec::new() }
+        Self { command, answer, deadline, conflicts: 0, outsides: 0, failures: 0, doubts: Vec::new(), held: None }
     }
 
     /// Whether it kept conflicting and gets a batch of its own.

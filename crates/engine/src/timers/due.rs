@@ -106,8 +106,8 @@ fn later(shared: &Shared, kind: DueKind, partition: PartitionId, key: &Key) {
 }
 
 async fn fire_one(shared: Arc<Shared>, kind: DueKind, partition: PartitionId, key: Key) -> Fired {
-    if let Key::Message(from, to, _) = key {
-        delivery::request(&shared, from, to);
+    if let Key::Message(from, to, seq) = key {
+        delivery::due(&shared, from, to, seq);
         return (partition, key, false);
     }
     match in_scope(&shared, partition, &key).await {
@@ -132,7 +132,9 @@ pub(crate) async fn in_scope(shared: &Shared, partition: PartitionId, key: &Key)
     if let Key::Idempotency(namespace, _) | Key::Unique(namespace, _) | Key::Queues(namespace, ..) = key {
         return Ok(scope.covers_namespace(namespace));
     }
-    match query::record(shared, partition, key).await? {
+    // An errand is in scope with the execution that it is about.
+    let about = if let Key::Errand(id, _) = key { &Key::Execution(*id) } else { key };
+    match query::record(shared, partition, about).await? {
         Some(Record::Execution(execution)) => Ok(scope.covers(&execution)),
         _ => Ok(false),
     }

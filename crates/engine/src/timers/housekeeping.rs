@@ -18,6 +18,8 @@ use std::sync::Arc;
 const STEP: usize = 64;
 /// How many times as long as a step it rests while it is on time.
 const REST: u64 = 4;
+/// The longest rest: a step that waited for an unavailable store has not used it.
+const REST_MAX: Span = Span::seconds(10);
 /// How late the oldest record may be before there is no rest at all; half the shortest retention.
 const LATE_MAX: Span = Span(limits::RETENTION_MIN.0 / 2);
 /// Maximum pieces of one record that are removed in one step.
@@ -76,7 +78,7 @@ fn time(found: &Found) -> Millis {
 /// How long to rest after a step that took `took`, when the oldest record is `late`.
 fn rest(took: Span, late: Span) -> Span {
     let left = LATE_MAX.0.saturating_sub(late.0);
-    Span(took.0.max(1) * REST * left / LATE_MAX.0)
+    Span(took.0.max(1) * REST * left / LATE_MAX.0).min(REST_MAX)
 }
 
 async fn step(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>, found: impl Iterator<Item = Found>) {
@@ -88,6 +90,8 @@ async fn step(shared: &Arc<Shared>, tracker: &mut FailureTracker<Key>, found: im
     for ((_, key), removed) in due.iter().zip(join_all(removing).await) {
         match removed {
             Ok(()) => tracker.succeeded(key),
+            // That the store is unavailable says nothing about the record.
+            Err(error) if error.is_temporary() => shared.metrics.due_errors.add(1),
             Err(error) => {
                 shared.metrics.due_errors.add(1);
                 if tracker.failed(key) == Verdict::Rests {

@@ -78,6 +78,9 @@ struct Asked {
 const LANES_MAX: usize = 64;
 /// Maximum kinds of a lane that a process announces; with more it seems to run all.
 const KINDS_MAX: usize = 256;
+/// Maximum bytes of the kinds that a process announces, of all its lanes together: they are written with every heartbeat,
+/// every two seconds. A lane whose kinds do not fit seems to run all.
+const KINDS_BYTES_MAX: usize = 16 * 1024;
 /// Checks after which a process drops a lane without requests.
 const IDLE_LOOKS: u32 = 5;
 
@@ -113,6 +116,14 @@ impl Worked {
                     *kinds = all(&both);
                 })
                 .or_insert_with(|| all(&asked.kinds));
+        }
+        let mut room = KINDS_BYTES_MAX;
+        for kinds in served.values_mut() {
+            let bytes: usize = kinds.iter().flat_map(|kinds| kinds.iter()).map(|kind| kind.as_str().len()).sum();
+            match room.checked_sub(bytes) {
+                Some(left) => room = left,
+                None => *kinds = None,
+            }
         }
         served
     }
@@ -183,5 +194,26 @@ mod tests {
         let mut worked = Worked::default();
         worked.note(&Wants { kinds: kinds(&many.iter().map(String::as_str).collect::<Vec<_>>()), ..wants(&["a"]) });
         assert_eq!(worked.look(|_, _| true)[&lane("a")], None, "too many to announce are as good as all");
+    }
+
+    #[test]
+    fn what_a_process_announces_has_so_many_bytes_whatever_its_workers_name() {
+        let mut worked = Worked::default();
+        for n in 0..LANES_MAX {
+            let many: Vec<String> = (0..KINDS_MAX).map(|kind| format!("{kind:0>100}")).collect();
+            let kinds = kinds(&many.iter().map(String::as_str).collect::<Vec<_>>());
+            worked.note(&Wants { kinds, ..wants(&[&format!("long-{n}")]) });
+        }
+        let mut worked_too = Worked::default();
+        worked_too.note(&Wants { kinds: kinds(&["x", "y"]), ..wants(&["short"]) });
+        worked.0.truncate(LANES_MAX - 1);
+        worked.0.append(&mut worked_too.0);
+        let served = worked.look(|_, _| true);
+        let named = |kinds: &Kinds| kinds.iter().flat_map(|kinds| kinds.iter()).map(|kind| kind.as_str().len()).sum();
+        let bytes: Vec<usize> = served.values().map(named).collect();
+        assert_eq!(served.len(), LANES_MAX);
+        assert!(bytes.iter().sum::<usize>() <= KINDS_BYTES_MAX, "{bytes:?}");
+        assert_eq!(served[&lane("short")], kinds(&["x", "y"]), "what fits is named");
+        assert_eq!(served[&lane("long-0")], None, "the rest seems to run all");
     }
 }

@@ -19,6 +19,8 @@ use tokio::sync::oneshot;
 const PAGE_MIN: usize = 16;
 /// Pause of a claim after a failed read of the store.
 const READ_AGAIN_AFTER: Span = Span(100);
+/// How long a parked claim that got its first piece waits for others.
+const MORE_WITHIN: Span = Span(100);
 
 /// Claims up to `wants.max` executions; if nothing is ready, waits up to `wait` for the first one.
 pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<Vec<Claimed>, Error> {
@@ -30,7 +32,7 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
         }
         // A read that ends after this line is noticed.
         let read = shared.board.read.notified();
-        match shared.board.look(wants, wait.0 > 0) {
+        match shared.board.look(wants, wait.0 > 0, shared.clock.now()) {
             Look::Found(found) => {
                 let claimed = claim_found(shared, wants, found).await?;
                 if !claimed.is_empty() {
@@ -47,7 +49,7 @@ pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<
                     shared.clock.rest(READ_AGAIN_AFTER).await;
                 }
             }
-            Look::Parked(id, receiver) => return Ok(park(shared, id, receiver, deadline).await),
+            Look::Parked(id, receiver) => return Ok(park(shared, wants, (id, receiver), deadline).await),
             Look::Reading => read.await,
             Look::Nothing if wait.0 > 0 => return Ok(Vec::new()),
             Look::Nothing => return claim_found(shared, wants, remote::look(shared, wants).await?).await,
@@ -86,7 +88,7 @@ async fn claim_found(shared: &Shared, wants: &Wants, found: Vec<(QueueKey, Posit
     for ((queue, place), parcel) in found.iter().zip(join_all(calls).await) {
         match parcel.and_then(SealedReply::open).and_then(|reply| typed(Claim::open(reply))) {
             Ok(work) => claimed.push(*work),
-            Err(Error::Refused(_)) => {}
+            Err(Error::Refused(_)) => shared.board.was_gone(&(queue.clone(), *place)),
             Err(error) => {
                 shared.board.restore((queue.clone(), *place));
                 failure = Some(error);
@@ -111,11 +113,12 @@ impl Drop for Parked<'_> {
     }
 }
 
-/// Waits until work is handed over or the deadline passes.
+/// Waits until work is handed over or the deadline passes. With the first piece come others that memory knows, as when
+/// work is found at once.
 async fn park(
     shared: &Shared,
-    id: WaiterId,
-    mut receiver: oneshot::Receiver<SealedReply>,
+    wants: &Wants,
+    (id, mut receiver): (WaiterId, oneshot::Receiver<SealedReply>),
     deadline: Millis,
 ) -> Vec<Claimed> {
     let _parked = Parked { shared, id };
@@ -128,7 +131,23 @@ async fn park(
             receiver.try_recv().ok()
         }
     };
-    parcel.and_then(SealedReply::claimed).into_iter().collect()
+    let Some(parcel) = parcel else { return Vec::new() };
+    // It stays sealed until there is nothing more to wait for, so that a call that is dropped here loses no lease.
+    let more = more(shared, wants).await;
+    parcel.claimed().into_iter().chain(more).collect()
+}
+
+/// Claims what memory knows besides the first piece of a parked claim. Its lease runs already, so this does not take long.
+async fn more(shared: &Shared, wants: &Wants) -> Vec<Claimed> {
+    let found = shared.board.take_known(wants, wants.max - 1);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    tokio::select! {
+        biased;
+        claimed = claim_found(shared, wants, found) => claimed.unwrap_or_default(),
+        () = shared.clock.sleep(MORE_WITHIN) => Vec::new(),
+    }
 }
 
 /// Reads more of some queues from the store, until no waiter needs more of them.

@@ -41,6 +41,11 @@ impl Wants {
         }
     }
 
+    /// Whether the worker asks for the work of a queue.
+    pub(crate) fn takes(&self, queue: &QueueKey) -> bool {
+        self.namespace == queue.namespace && self.lanes.contains(&queue.lane) && self.runs(&queue.name())
+    }
+
     /// Whether the worker runs the work of a queue.
     pub(crate) fn runs(&self, (kind, class): &QueueName) -> bool {
         includes(&self.kinds, kind) && class.is_within(&self.capabilities)
@@ -179,7 +184,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn queue(lane: &str, kind: &str) -> QueueKey {
+    pub(crate) fn queue(lane: &str, kind: &str) -> QueueKey {
         let (lane, kind) = (Lane::parse(lane).unwrap(), Kind::parse(kind).unwrap());
         QueueKey { namespace: Namespace::default(), lane, kind, class: Class::default() }
     }

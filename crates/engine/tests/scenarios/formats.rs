@@ -1,8 +1,9 @@
 //! Records of a newer build: they are left as they are, no process spins on them, and other work goes on.
 
-use crate::kit::{World, claim_now, claim_soon, submit_to, work, worker};
-use onward_core::{ExecutionId, PartitionId, Span};
-use onward_store::{Batch, Key, Outcome, Partition, Record, Store, Version};
+use crate::kit::{World, claim_now, claim_soon, eventually, start, submit_to, work, worker};
+use onward_core::{ExecutionId, NewExecution, PartitionId, Span};
+use onward_engine::Options;
+use onward_store::{Batch, Home, Key, Outcome, Partition, Record, Store, Version};
 
 /// Where everything is, so that newer and older work wait in one queue.
 const HOME: PartitionId = PartitionId(3);
@@ -64,4 +65,45 @@ pub(crate) async fn work_of_a_newer_build_is_left_alone(world: World) {
         assert_eq!(engine.get(id).await.expect_err("refused").code(), "record_unreadable");
     }
     engine.shutdown().await;
+}
+
+/// On a file the first process has the lock, whatever it reads.
+#[tokio::test]
+async fn the_home_of_a_file_goes_to_the_process_that_reads_the_newest_format() {
+    let world = World::sqlite();
+    let store = world.store().await;
+    let first = world.engine_on(store.clone()).await;
+    let waiting = submit_to(&first, NewExecution { delay: Some(Span::hours(1)), ..work("waits") }, HOME).await;
+    first.shutdown().await;
+    store.close().await.expect("the store closes");
+    let (old_store, new_store) = (world.store().await, world.store().await);
+    let (old_home, mut new_home) = (old_store.home(), new_store.home());
+    assert_eq!((*old_home.borrow(), *new_home.borrow()), (Home::Everywhere, Home::Nowhere));
+    let knows = |formats_known| Options { formats_known, ..world.options() };
+    let old = start(old_store.clone(), knows(98)).await;
+    let new = start(new_store.clone(), knows(99)).await;
+    let newer = rewrite(&*old_store, waiting, 0xf00).await;
+
+    // The older one finds out when the record is due.
+    let mut step = 0;
+    while *new_home.borrow_and_update() != Home::Everywhere {
+        assert!(step < 20_000, "the home moves");
+        step += 1;
+        world.clock.advance(Span::minutes(1));
+        old_store.commit(vec![Batch::new(Partition(HOME.0), Version(0xa000 + step))]).await.expect("answered");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((*old_home.borrow(), old.homes().is_empty()), (Home::Nowhere, true));
+    eventually("the newer one is the home", async || !new.homes().is_empty()).await;
+    let began = new.metrics().commands;
+    while new.metrics().commands == began {
+        step += 1;
+        world.clock.advance(Span::minutes(1));
+        old_store.commit(vec![Batch::new(Partition(HOME.0), Version(0xa000 + step))]).await.expect("answered");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(*new_home.borrow(), Home::Everywhere, "what a process should be able to read is no reason to leave");
+    assert_eq!(record(&*new_store, waiting).await, newer);
+    old.shutdown().await;
+    new.shutdown().await;
 }

@@ -95,7 +95,7 @@ pub(crate) async fn a_poisoned_message_is_set_aside_and_its_pair_moves_on(world:
     };
     let next = Record::Outbox(Outbox { format: Format, first: 0, next: 1 });
     batch.expect = [&outbox, &poison].map(|key| (onward_store::Key::new(key.to_string()), None)).to_vec();
-    batch.put = vec![row(&outbox, codec::encode(&next), None), row(&poison, "{\"v\":99}".into(), Some(1))];
+    batch.put = vec![row(&outbox, codec::encode(&next), None), row(&poison, "\0 no message".into(), Some(1))];
     let outcomes = store.commit(vec![batch]).await.expect("committed");
     assert!(matches!(outcomes[0], Outcome::Committed { .. }));
     store.close().await.expect("closed");

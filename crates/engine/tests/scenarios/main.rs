@@ -7,8 +7,10 @@ mod kit;
 mod lanes;
 mod leases;
 mod members;
+mod messages;
 mod processes;
 mod queues;
+mod watches;
 mod work;
 
 /// Declares each scenario once and runs it on every store.
@@ -62,6 +64,9 @@ on_every_store! {
     lanes::a_draining_lane_takes_no_submissions,
     lanes::running_work_is_listed_behind_messages,
     lanes::a_poisoned_message_is_set_aside_and_its_pair_moves_on,
+    messages::a_newer_message_rests_and_nothing_overtakes_it,
+    messages::delivered_messages_are_soon_gone,
+    messages::a_home_that_takes_over_finds_the_messages_of_the_one_before,
     events::a_reader_that_dies_again_and_again_sees_every_event_once,
     events::a_reader_gets_what_it_asked_for_and_waits_for_more,
     events::old_events_and_ended_work_go,
@@ -82,4 +87,8 @@ on_every_store! {
     members::a_clock_that_jumps_kills_nobody,
     members::work_that_its_process_leaves_is_taken_by_others,
     members::whoever_does_not_wait_gets_what_others_leave_too,
+    watches::a_parked_claim_is_woken_by_another_process,
+    watches::an_end_is_told_by_another_process,
+    watches::many_waiters_cost_no_more_reads_than_one,
+    watches::due_times_of_others_are_named,
 }

@@ -56,6 +56,11 @@ impl Caller {
         self.world.hub.command(format_args!("{} -> p{}: {what}", self.name, process.state.process));
     }
 
+    /// Traces something that is no command.
+    pub(super) fn note(&self, process: &Running, what: fmt::Arguments<'_>) {
+        self.world.hub.trace(format_args!("{} at p{} {what}", self.name, process.state.process));
+    }
+
     pub(super) async fn hear<T: fmt::Debug>(
         &mut self,
         process: &Running,

@@ -1,4 +1,4 @@
-//! Who uses the engine: submitters, workers, readers, operators and stewards, none of them entirely reliable.
+//! Who uses the engine: submitters, workers, waiters, readers, operators and stewards, none of them entirely reliable.
 
 mod calls;
 mod calm_races;
@@ -9,6 +9,7 @@ mod reader;
 mod steward;
 mod submitter;
 mod verbs;
+mod waiter;
 mod worker;
 
 pub(crate) use calls::Caller;
@@ -18,6 +19,7 @@ pub(crate) use operator::{Operator, open_all};
 pub(crate) use reader::Reader;
 pub(crate) use steward::Steward;
 pub(crate) use submitter::Submitter;
+pub(crate) use waiter::{WAITERS, Waiter};
 pub(crate) use worker::Worker;
 
 use crate::dice::Dice;

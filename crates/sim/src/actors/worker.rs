@@ -31,7 +31,7 @@ enum Fortune {
 /// Reports that a worker remembers.
 const PAST_MAX: usize = 8;
 /// Attempts after which somebody keeps what nobody wanted to keep: more than one step of a purge removes.
-const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE + 2;
+const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE as u32 + 2;
 
 /// Work whose lease a worker holds.
 #[derive(Debug, Clone, Copy)]

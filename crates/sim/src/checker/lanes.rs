@@ -16,6 +16,8 @@ pub(super) struct Lanes {
     lanes: BTreeMap<Name, Decisions>,
     /// What each partition's copy said, in order.
     copies: BTreeMap<(Name, PartitionId), Vec<Saying>>,
+    /// Whether the store lost commits: what was acknowledged before may be gone.
+    rolled_back: bool,
 }
 
 /// What was decided about one lane.
@@ -65,7 +67,29 @@ impl Lanes {
                 return Err(format!("{shown} after its caller was told that this has ended"));
             }
         }
-        self.note_copies(when, changes);
+        self.acknowledged(changes)?;
+        self.note_copies(when, changes)
+    }
+
+    /// Whoever owes a decision no more has it.
+    fn acknowledged(&self, changes: &[Change]) -> Result<(), String> {
+        for change in changes {
+            let (Some(Record::LaneMaster(before)), Some(Record::LaneMaster(after))) =
+                (change.before.as_deref(), change.after.as_deref())
+            else {
+                continue;
+            };
+            if self.rolled_back || before.revision != after.revision {
+                continue;
+            }
+            let name = (after.namespace.clone(), after.lane.clone());
+            for by in before.owed.difference(&after.owed) {
+                let copy = self.copies.get(&(name.clone(), *by)).and_then(|copies| copies.last());
+                if copy.is_none_or(|(_, _, revision)| *revision < after.revision) {
+                    return Err(format!("partition {by} counts as having lane {}, but has {copy:?}", after.lane));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -97,15 +121,20 @@ impl Lanes {
         Ok(())
     }
 
-    fn note_copies(&mut self, when: When, changes: &[Change]) {
+    fn note_copies(&mut self, when: When, changes: &[Change]) -> Result<(), String> {
         for change in changes {
             if let (Key::LaneCopy(namespace, lane, partition), Some(Record::LaneCopy(copy))) =
                 (&change.key, change.after.as_deref())
             {
                 let name = ((namespace.clone(), lane.clone()), *partition);
-                self.copies.entry(name).or_default().push((when, copy.settings.state, copy.revision));
+                let copies = self.copies.entry(name).or_default();
+                if let Some((_, _, newest)) = copies.last().filter(|(_, _, newest)| *newest > copy.revision) {
+                    return Err(format!("{} went back from {newest} to {}", change.key, copy.revision));
+                }
+                copies.push((when, copy.settings.state, copy.revision));
             }
         }
+        Ok(())
     }
 
     /// Since when work of a lane may be claimed in a partition; `None` when it may not.
@@ -142,6 +171,7 @@ impl Lanes {
     }
 
     pub(super) fn rolled_back(&mut self, when: When, changes: &[Change]) {
+        self.rolled_back = true;
         for lane in self.lanes.values_mut() {
             lane.answered = None;
         }

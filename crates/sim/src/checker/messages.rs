@@ -1,7 +1,8 @@
-//! Messages between partitions: sent once, applied once, removed after that, never set aside.
+//! Messages between partitions: sent once, applied once unless an old delivery comes again, removed after that, never set
+//! aside.
 
 use super::{Change, Checker};
-use onward_core::record::{Outbox, Record};
+use onward_core::record::{Message, MessageBody, Outbox, Record};
 use onward_core::{Key, MessageId, PartitionId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +12,27 @@ pub(super) struct Messages {
     /// By id: sender, receiver, sequence.
     sent: BTreeMap<MessageId, (PartitionId, PartitionId, u64)>,
     applied: BTreeSet<MessageId>,
-    /// The store lost a commit that sent or applied them.
+    /// What was sent, in order, with sender and receiver.
+    log: Vec<(PartitionId, PartitionId, Message)>,
+    /// The store lost a commit that sent or applied them, or an old delivery came again.
     void: BTreeSet<MessageId>,
+    /// The store lost commits that sent or applied them.
+    lost: BTreeSet<MessageId>,
 }
 
 impl Messages {
+    /// Whether a record is a message that was applied, so that it has only to be removed.
+    pub(super) fn is_applied(&self, record: &Record) -> bool {
+        matches!(record, Record::Message(message) if self.applied.contains(&message.id))
+    }
+
     pub(super) fn committed(&mut self, changes: &[Change]) -> Result<(), String> {
         for change in changes {
             let (before, after) = (change.before.as_deref(), change.after.as_deref());
             match (&change.key, before, after) {
                 (Key::Message(from, to, seq), None, Some(Record::Message(message))) => {
                     self.send(message.id, (*from, *to, *seq))?;
+                    self.log.push((*from, *to, message.clone()));
                 }
                 (Key::Message(..), Some(Record::Message(message)), None) => self.remove(message.id)?,
                 (Key::Inbox(to, from), ..) => {
@@ -71,11 +82,14 @@ impl Messages {
         for change in changes {
             if let Key::Message(from, to, seq) = change.key {
                 let place = (from, to, seq);
-                self.void.extend(self.sent.iter().filter(|(_, sent)| **sent == place).map(|(id, _)| *id));
+                let lost: Vec<_> = self.sent.iter().filter(|(_, sent)| **sent == place).map(|(id, _)| *id).collect();
+                self.void.extend(&lost);
+                self.lost.extend(lost);
             }
             for id in applied_only_in(change.before.as_deref(), change.after.as_deref()) {
                 self.applied.remove(&id);
                 self.void.insert(id);
+                self.lost.insert(id);
             }
         }
     }
@@ -109,5 +123,37 @@ impl Checker {
             Some(Record::Inbox(inbox)) => inbox.applied.iter().filter_map(|id| self.seq(*id)).max(),
             _ => None,
         }
+    }
+    /// An old delivery comes again: these are applied or sent once more.
+    pub(crate) fn delivered_again(&mut self, ids: &[MessageId]) {
+        self.messages.void.extend(ids);
+    }
+
+    /// The messages that were applied, with sender and receiver: a process that stopped may have loaded any of them.
+    pub(crate) fn applied_before(&self) -> Vec<(PartitionId, PartitionId, Message)> {
+        let Messages { applied, lost, log, .. } = &self.messages;
+        log.iter().filter(|(_, _, one)| applied.contains(&one.id) && !lost.contains(&one.id)).cloned().collect()
+    }
+
+    /// Those of them that brought a decision about a lane that a newer one has replaced where they went.
+    pub(crate) fn replaced(&self) -> Vec<(PartitionId, PartitionId, Message)> {
+        let mut replaced = self.applied_before();
+        replaced.retain(|(_, to, message)| {
+            let MessageBody::LaneChanged { namespace, lane, revision, .. } = &message.body else { return false };
+            let copy = self.record(&Key::LaneCopy(namespace.clone(), lane.clone(), *to));
+            matches!(copy, Some(Record::LaneCopy(copy)) if copy.revision > *revision)
+        });
+        replaced
+    }
+
+    /// Those of them by which a partition acknowledged a decision about a lane that others still owe.
+    pub(crate) fn acknowledged_early(&self) -> Vec<(PartitionId, PartitionId, Message)> {
+        let mut early = self.applied_before();
+        early.retain(|(_, _, message)| {
+            let MessageBody::LaneCopied { namespace, lane, revision, by } = &message.body else { return false };
+            matches!(self.record(&Key::LaneMaster(namespace.clone(), lane.clone())), Some(Record::LaneMaster(master))
+                if master.revision == *revision && !master.owed.is_empty() && !master.owed.contains(by))
+        });
+        early
     }
 }

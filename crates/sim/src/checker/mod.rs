@@ -8,7 +8,7 @@
 //! | kinds of record | module | note |
 //! |---|---|---|
 //! | Execution | `executions` | |
-//! | Attempt, Payload | `pieces` | the same code checks all that stands beside an execution |
+//! | Attempt, Payload, Errand | `pieces` | the same code checks all that stands beside an execution |
 //! | History | `history` | what pages tell; that they are written once is for `pieces` |
 //! | Idempotency | `idempotency` | |
 //! | Unique | `unique` | |
@@ -31,9 +31,9 @@
 //! - *requests*: an execution is born with the arguments and the delay of its submit, and with the right time once all
 //!   clocks are corrected.
 //! - *fence*: an attempt ends by the call of its own holder; what was refused did not happen.
-//! - *lanes*: no claim in a paused lane, no submit into a draining one; an answered decision is everywhere; at rest
-//!   copies equal their master.
-//! - *messages*: sent once, applied once, removed after that, never set aside.
+//! - *lanes*: no claim in a paused lane, no submit into a draining one; an answered decision is everywhere; whoever is
+//!   said to have a decision has it, and none goes back; at rest copies equal their master.
+//! - *messages*: sent once, applied once unless an old delivery comes again, removed after that, never set aside.
 //! - *feed*: a subscriber sees every event of every commit once, in order, and nothing else.
 //! - *indexes, codec, keys*: entries and due times follow from the bodies; everything written can be read.
 //! - *answers, repeats*: what was acknowledged is stored; a refusal was right at some moment during its call; a repeat
@@ -42,6 +42,7 @@
 //! - *reads*: what was looked up or listed was so during the call; listings are in order and leave nothing out.
 //! - *liveness, livelock*: all work that can finish does; due times and ready work are noticed in time; every call is
 //!   answered; time moves on.
+//! - *logs*: at rest, the log of an execution tells what was told about it.
 //! - *store, contract*: the store holds what was committed and never has to refuse a batch.
 //! - *engine, panic*: nothing broke inside.
 
@@ -223,7 +224,7 @@ impl Checker {
                 continue;
             };
             let record = Arc::new(codec::decode(&key, &row.body));
-            self.indexed(row, &record);
+            self.indexed(row, &key, &record);
             let (partition, stored) = (batch.partition, row.clone());
             let seen = Seen { partition, stored, key: key.clone(), record: record.clone(), at: now };
             let before = self.keep(&row.key, Some(seen)).map(|seen| seen.record);

@@ -1,8 +1,9 @@
 //! The rules with a fault in how an execution lives on: after a pause, after its end, after it was asked to stop.
 
-use super::rules::{before_read, counted, swap};
+use super::rules::{before_read, counted, errand_before_read, swap};
 use onward_core::record::{Next, Record, State};
-use onward_core::{Act, Command, End, ExecutionId, Key, Millis, Rejection, Reply, Report, Span, Stop, View};
+use onward_core::{Act, Command, End, ExecutionId, Key, Millis, Rejection, Reply, Report, Span, Stop, View, limits};
+use std::sync::Arc;
 
 /// Which execution a command wants to run again, if it does.
 fn replayed(command: &Command) -> Option<ExecutionId> {
@@ -65,6 +66,26 @@ pub(super) fn pauses_time_out(view: &mut View<'_>, command: &Command, now: Milli
     {
         paused.attempt.ran = Span((now - paused.attempt.started_at).0);
         swap(view, execution);
+    }
+    counted(view, command, now)
+}
+
+pub(super) fn errand_forgotten(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Due(due) = command
+        && let Some(mut errand) = errand_before_read(view, &due.key)
+    {
+        errand.left = 0;
+        view.supply(due.key.clone(), Some(Arc::new(Record::Errand(errand))));
+    }
+    counted(view, command, now)
+}
+
+pub(super) fn page_trusted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
+    if let Command::Due(due) = command
+        && let Some(mut errand) = errand_before_read(view, &due.key)
+    {
+        errand.pauses = limits::ERRAND_PAUSES_MAX;
+        view.supply(due.key.clone(), Some(Arc::new(Record::Errand(errand))));
     }
     counted(view, command, now)
 }

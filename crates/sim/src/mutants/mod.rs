@@ -3,13 +3,15 @@
 //! They live here and nowhere else: rules are swapped through the engine's options, and what the store does is changed
 //! between the engine and the reference store, before the checkers look.
 
+mod letters;
 mod lives;
 mod rules;
 
-pub(crate) use rules::{begin, end, rules};
+pub(crate) use rules::{begin, end, entry, rules};
 
 use crate::named::named;
 use onward_store::{Batch, Key, Record, Window};
+use std::collections::BTreeSet;
 
 named! {
     /// A planted fault.
@@ -29,6 +31,10 @@ named! {
         HintTrusted = "hint trusted",
         /// A new lease gets the epoch of the one before.
         EpochReuse = "epoch reuse",
+        /// An errand counts as done with its next piece, whatever is left.
+        ErrandForgotten = "errand forgotten at its last page",
+        /// A page of candidates that names nothing ends an errand.
+        PageTrusted = "page trusted",
         /// Events are written although their batch is not.
         EventBeforeCommit = "event before commit",
         /// A commit does not check the copy of the lane it relied on.
@@ -41,6 +47,8 @@ named! {
         RepeatForgotten = "repeat forgotten",
         /// Lost hints are never looked for.
         NeverSwept = "never swept",
+        /// What callers wait for is read when a hint says so, and never else.
+        WakeTrusted = "wake trusted",
         /// A due time that comes is let go by; only a sweep finds it again.
         TimerOnlyBySweep = "timer only by sweep",
         /// Work that has just become ready is handed to no parked worker; only a sweep finds it again.
@@ -77,6 +85,8 @@ named! {
         CheckNotWaitedFor = "check not waited for",
         /// A refusal does not make the batch impossible that was lost before it.
         LostBatchNotOvertaken = "lost batch not overtaken",
+        /// An acknowledgement that is applied again counts for a partition that still owes.
+        MessageByDifference = "message applied by difference",
     }
 }
 
@@ -99,16 +109,19 @@ impl Mutant {
             Self::AcknowledgedUnwritten => &["answers", "messages"],
             Self::RepeatForgotten => &["answers", "repeats"],
             Self::LostOutboxRemoval => &["liveness", "messages"],
-            Self::NeverSwept | Self::TimerOnlyBySweep | Self::WaiterNotWoken => &["liveness"],
+            Self::NeverSwept | Self::WakeTrusted | Self::TimerOnlyBySweep | Self::WaiterNotWoken => &["liveness"],
             Self::DelayIgnored => &["requests", "answers"],
             Self::ListingCut => &["reads"],
             Self::PurgeWithoutTombstone | Self::StopForgotten | Self::PausesTimeOut => &["executions"],
-            Self::PurgeLeavesPieces | Self::ReplayKeepsResult => &["pieces"],
+            Self::PurgeLeavesPieces | Self::ReplayKeepsResult | Self::ErrandForgotten | Self::PageTrusted => {
+                &["pieces"]
+            }
             Self::UniqueKeyNotFreed => &["unique"],
             Self::UniqueDeletedAtOnce | Self::LostBatchNotOvertaken => &["fence", "answers"],
             Self::StaleAnswerStallsLane | Self::AnnouncedByDifference => &["liveness"],
             Self::HalfPurgedDenies => &["answers", "repeats"],
             Self::CheckNotWaitedFor => &["durability"],
+            Self::MessageByDifference => &["lanes"],
         }
     }
 
@@ -133,6 +146,8 @@ impl Mutant {
             }
             Self::LostBatchNotOvertaken => {
                 batch.put.retain(|row| current(&row.key).is_none_or(|stored| stored.body != row.body));
+                let put: BTreeSet<Key> = batch.put.iter().map(|row| row.key.clone()).collect();
+                batch.append.retain(|append| put.contains(&append.log));
             }
             Self::LostOutboxRemoval => batch.delete.retain(|key| !key.as_str().starts_with("out/")),
             _ => {}
@@ -147,5 +162,5 @@ fn is_freed(row: &Record) -> bool {
 }
 
 fn is_piece(key: &Key) -> bool {
-    key.as_str().starts_with("x-") && key.as_str().contains('/')
+    key.as_str().starts_with("x-") && key.as_str().contains('/') && !key.as_str().contains("/e/")
 }

@@ -1,11 +1,11 @@
 //! The rules with a fault in them: each wraps the real ones and gets one thing wrong.
 
-use super::{Mutant, lives};
+use super::{Mutant, letters, lives};
 use crate::hub::Hub;
-use onward_core::record::{Execution, Next, Readiness, Record, State, Waiting};
+use onward_core::record::{Errand, Execution, Next, Readiness, Record, State, Waiting};
 use onward_core::{
     Claim, Command, CommandId, Deliver, End, ExecutionId, Fence, Key, Looked, Millis, Rejection, Reply, Report, Span,
-    Stop, View, When, apply, index, limits,
+    Stop, View, What, When, apply, index, limits,
 };
 use onward_engine::Rules;
 use std::cell::{Cell, RefCell};
@@ -33,6 +33,9 @@ pub(crate) fn rules(mutant: Option<Mutant>) -> Rules {
         Some(Mutant::ReplayKeepsResult) => lives::replay_keeps_result,
         Some(Mutant::AnnouncedByDifference) => announced_by_difference,
         Some(Mutant::HalfPurgedDenies) => lives::half_purged_denies,
+        Some(Mutant::ErrandForgotten) => lives::errand_forgotten,
+        Some(Mutant::PageTrusted) => lives::page_trusted,
+        Some(Mutant::MessageByDifference) => letters::by_difference,
         _ => counted,
     }
 }
@@ -55,13 +58,40 @@ pub(crate) fn end() -> u64 {
     OPERATIONS.get()
 }
 
-fn hub() -> Option<Arc<Hub>> {
+pub(super) fn hub() -> Option<Arc<Hub>> {
     RUN.with(|run| run.borrow().clone())
 }
 
 pub(super) fn counted(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
     OPERATIONS.set(OPERATIONS.get() + 1);
-    apply(view, command, now)
+    let told = view.events().len();
+    let reply = apply(view, command, now)?;
+    chronicle(view, told)?;
+    Ok(reply)
+}
+
+/// Keeps what is told of each execution in the log of its record too, so that logs live through every fault.
+fn chronicle(view: &mut View<'_>, told: usize) -> Result<(), Stop> {
+    for key in view.step().writes.clone() {
+        let Key::Execution(id) = key else { continue };
+        let Some(Record::Execution(execution)) = view.get(&key)?.as_deref().cloned() else { continue };
+        let pages = u64::from(execution.pages) * limits::HISTORY_PAGE as u64;
+        if execution.is_purging() {
+            view.trim(key, pages + limits::HISTORY_PAGE as u64);
+            continue;
+        }
+        let new: Vec<_> = view.events()[told..].iter().filter(|event| event.execution() == Some(id)).cloned().collect();
+        let first = pages + (execution.history.len() - new.len()) as u64;
+        for (at, event) in (first + 1..).zip(new) {
+            view.append(key.clone(), at, entry(event.at, &event.what).into());
+        }
+    }
+    Ok(())
+}
+
+/// What a log holds about a transition.
+pub(crate) fn entry(at: Millis, what: &What) -> String {
+    format!("{at} {}", what.name())
 }
 
 fn no_fence(view: &mut View<'_>, command: &Command, now: Millis) -> Result<Reply, Stop> {
@@ -100,6 +130,17 @@ fn mark_instead_of_ids(view: &mut View<'_>, command: &Command, now: Millis) -> R
         deliver.messages.iter().filter(|message| is_new(message.id)).cloned().collect()
     });
     counted(view, &Command::Deliver(Deliver { from, messages }), now)
+}
+
+/// The errand that a rule is about to read, if it can still be swapped for another.
+pub(super) fn errand_before_read(view: &View<'_>, key: &Key) -> Option<Errand> {
+    if view.has(key) {
+        return None;
+    }
+    hub()?.check(|checker| match checker.record(key) {
+        Some(Record::Errand(errand)) => Some(errand.clone()),
+        _ => None,
+    })
 }
 
 /// The record that a rule is about to read, if it can still be swapped for another.

@@ -53,6 +53,21 @@ pub async fn events_come_in_order_and_resume(subject: &dyn Subject) {
     assert_eq!(foreign.kind(), crate::ErrorKind::Invalid);
 }
 
+/// A reader that starts at the end sees what is committed from then on, and nothing before it.
+pub async fn a_reader_may_start_at_the_end(subject: &dyn Subject) {
+    let store = subject.open().await;
+    for _ in 0..2 {
+        let end = store.read_feed(&Cursor::end(), 10).await.expect("the store reads feeds");
+        assert_eq!((end.events.len(), end.gap), (0, false));
+        let (seen, _) = read_on(&*store, &end.cursor, 10).await;
+        assert_eq!(seen, []);
+        emit(&*store, P, &["1", "2"]).await;
+        emit(&*store, Partition(2), &["a"]).await;
+        let (seen, _) = read_on(&*store, &end.cursor, 1).await;
+        assert_eq!((bodies(&seen, P), bodies(&seen, Partition(2))), (vec!["1", "2"], vec!["a"]));
+    }
+}
+
 /// As many pages as there are partitions show something of each, or all that was committed before the busy one's.
 pub async fn a_busy_partition_keeps_no_other_waiting(subject: &dyn Subject) {
     let store = subject.open().await;

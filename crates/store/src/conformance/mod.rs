@@ -68,6 +68,7 @@ macro_rules! conformance_checks {
             log::trimming_forgets_up_to_a_sequence,
             log::a_log_ends_with_its_record,
             feed::events_come_in_order_and_resume,
+            feed::a_reader_may_start_at_the_end,
             feed::nothing_appears_behind_a_reader,
             feed::a_busy_partition_keeps_no_other_waiting,
             feed::trimming_leaves_a_visible_gap,

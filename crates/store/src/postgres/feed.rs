@@ -12,6 +12,9 @@ use crate::{Cursor, Event, FeedPage, Partition, Result, check};
 use bytes::Bytes;
 use std::fmt::Write as _;
 
+/// The position of [`Cursor::end`], which no event ever has.
+const END: u64 = u64::MAX;
+
 /// A decoded [`Cursor`]: how far a reader has read each partition.
 struct PostgresCursor {
     /// The partition that is read first, so that a busy one cannot keep the others waiting.
@@ -26,6 +29,10 @@ impl PostgresCursor {
         let text = encoded.as_str();
         let mut cursor = Self { first: 0, positions: vec![0; usize::from(partitions)] };
         if text.is_empty() {
+            return Ok(cursor);
+        }
+        if encoded.is_end() {
+            cursor.positions.fill(END);
             return Ok(cursor);
         }
         // One spelling only, so that nothing else passes for a cursor.
@@ -66,7 +73,7 @@ pub(super) async fn read(readers: &Readers, after: &Cursor, limit: usize, partit
     let mut gap = false;
     for (position, newest) in cursor.positions.iter_mut().zip(&newest) {
         // A cursor ahead of the newest event belongs to a past that a restored backup undid: it goes back.
-        gap |= *position > *newest;
+        gap |= *position > *newest && *position != END;
         *position = (*position).min(*newest);
     }
     let rows = events(readers, &cursor, &newest, limit).await?;

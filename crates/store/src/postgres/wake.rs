@@ -87,7 +87,7 @@ impl Wakes {
         for (partition, topics) in pending.iter() {
             // A line without a number says that something was committed, and nothing else.
             let mut line = topics.map(|_| partition.to_string()).unwrap_or_default();
-            topics.into_iter().flatten().for_each(|topic| line.extend(["\t", topic]));
+            topics.into_iter().flat_map(|topics| topics.iter(false)).for_each(|topic| line.extend(["\t", topic]));
             match payloads.last_mut() {
                 Some(last) if last.len() + line.len() < PAYLOAD_BYTES_MAX => last.extend([line.as_str(), "\n"]),
                 _ => payloads.push(line + "\n"),

@@ -32,6 +32,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use writer::Request;
 
@@ -119,7 +120,7 @@ struct SqliteState {
     synchronous: Synchronous,
     owner: Arc<Owner>,
     hints: tokio::sync::watch::Sender<u64>,
-    /// How often the writer has looked for commits of other processes.
+    /// How often the writer has looked for commits of other processes because it had something to do itself.
     looks: AtomicU64,
     reads: AtomicU64,
     written: Mutex<Stats>,
@@ -267,6 +268,10 @@ impl Store for Sqlite {
 
     fn home(&self) -> tokio::sync::watch::Receiver<Home> {
         self.state.owner.home()
+    }
+
+    fn yield_home(&self, pause: Duration) {
+        self.state.owner.yield_for(pause);
     }
 
     fn meta(&self) -> Meta {

@@ -98,7 +98,7 @@ fn start_threads(
     let own = Arc::clone(state);
     let thread = std::thread::Builder::new().name("store-writer".into());
     let writer = thread.spawn(move || writer::run(start, &own)).map_err(failed)?;
-    Ok([writer, watch].into_iter().chain(owner).collect())
+    Ok(vec![writer, watch, owner])
 }
 
 /// Looks at a file without touching it, and refuses what is plainly something else.

@@ -193,6 +193,7 @@ impl<'c> Writer<'c> {
             self.begin_read.execute([])?;
         }
         self.tables.begin();
+        self.state.looks.fetch_add(1, Ordering::Relaxed);
         self.notice_others()?;
         let mut answers = Vec::with_capacity(group.len());
         for commit in group {
@@ -259,7 +260,6 @@ impl<'c> Writer<'c> {
     /// Passes a hint on when another process has committed since the last look; own commits do not count.
     fn notice_others(&mut self) -> rusqlite::Result<()> {
         let version = self.data_version.query_row([], |row| row.get(0))?;
-        self.state.looks.fetch_add(1, Ordering::Relaxed);
         if version != self.seen_version {
             self.seen_version = version;
             self.state.hints.send_modify(|hints| *hints += 1);

@@ -18,6 +18,9 @@ use std::fmt::Write as _;
 const CHUNK_MIN: usize = 16;
 const CHUNK_MAX: usize = 1_000;
 
+/// The position of [`Cursor::end`], which no event ever has.
+const END: u64 = u64::MAX;
+
 /// A decoded [`Cursor`]: how far a reader has read each partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ValkeyCursor {
@@ -72,6 +75,9 @@ impl ValkeyCursor {
         if text.is_empty() {
             return Ok(Self { next: 0, positions: vec![MarkedPosition::default(); partitions] });
         }
+        if encoded.is_end() {
+            return Ok(Self { next: 0, positions: vec![MarkedPosition { position: END, mark: None }; partitions] });
+        }
         // One spelling only, so that nothing else passes for a cursor.
         let own = parse().filter(|cursor| cursor.encode().as_str() == text);
         own.ok_or_else(|| check::foreign_cursor(text))
@@ -112,8 +118,8 @@ impl Reader<'_> {
         let mut page = FeedPage { events: Vec::new(), cursor: after.clone(), gap: false };
         for (at, share) in shares.iter().enumerate() {
             if let Some(newest) = share.newest.filter(|newest| *newest < cursor.positions[at].position) {
+                page.gap |= cursor.positions[at].position != END;
                 cursor.positions[at] = MarkedPosition { position: newest, mark: None };
-                page.gap = true;
             }
         }
         for at in turns(cursor.next, shares.len()) {

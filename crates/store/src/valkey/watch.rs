@@ -16,27 +16,35 @@ use tokio_util::sync::CancellationToken;
 
 /// Hints buffered for a slow listener; one that falls further behind gets a single hint that names no partition.
 pub(super) const HINTS_KEPT: usize = 1024;
-/// A longer message says only that something was committed.
+/// A longer message is sent in brief, or says only that something was committed.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// The rest before the channels are asked for again.
 const REST: Duration = Duration::from_millis(250);
 
-/// A hint as it is sent: the sender, then the partitions and topics of its commits; without partitions when they do not fit.
+/// A hint as it is sent: the sender, then the partitions and topics of its commits. What does not fit is said in brief, and
+/// if that does not fit either, without partitions.
 pub(super) fn message(origin: u64, pending: &PendingHints) -> Vec<u8> {
+    let in_full = body(origin, pending, false);
+    let fitting = in_full.or_else(|| body(origin, pending, true));
+    fitting.unwrap_or_else(|| origin.to_be_bytes().to_vec())
+}
+
+/// The whole message, or nothing when it does not fit.
+fn body(origin: u64, pending: &PendingHints, brief: bool) -> Option<Vec<u8>> {
     let mut message = origin.to_be_bytes().to_vec();
     for (partition, topics) in pending.iter() {
-        let Some(topics) = topics.filter(|_| message.len() <= MESSAGE_BYTES_MAX) else {
-            message.truncate(8);
-            break;
-        };
+        let topics = topics?;
         message.extend(partition.0.to_be_bytes());
-        message.extend(length(topics.len()));
-        for topic in topics {
+        message.extend(length(topics.iter(brief).count()));
+        for topic in topics.iter(brief) {
             message.extend(length(topic.len()));
             message.extend(topic.as_bytes());
         }
+        if message.len() > MESSAGE_BYTES_MAX {
+            return None;
+        }
     }
-    message
+    Some(message)
 }
 
 /// Lengths that do not fit belong to messages that are cut.
@@ -202,6 +210,18 @@ mod tests {
         let many: Vec<(u16, &[&str])> = (0..100).map(|partition| (partition, &long[..])).collect();
         assert_eq!(hints(&message(7, &committed(&many)), 8), nowhere);
     }
+
+    #[test]
+    fn what_is_too_long_is_said_in_brief() {
+        let names: Vec<String> = (0..30).map(|name| format!("topic={name:016}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let some = |count: u16| (0..count).map(|partition| (partition, &names[..])).collect::<Vec<_>>();
+        assert_eq!(hints(&message(7, &committed(&some(2))), 8)[1].topics, names);
+        let told = hints(&message(7, &committed(&some(100))), 8);
+        assert_eq!(told.len(), 100);
+        assert!(told.iter().all(|wake| wake.partition.is_some() && wake.topics == ["topic"]));
+    }
+
     /// Whatever comes over a channel, somebody else's commit is never passed over, and nothing is made up.
     #[test]
     fn fuzz_messages_of_other_processes() {

@@ -41,12 +41,12 @@ pub(crate) mod rows {
     pub(crate) const ROWS: &[Row] = &[
         Row::new("annotate", |_, _| make::operate(61, id(1), Annotate { note: "wait for Ada".into() }.into()), &[
             ("execution_not_found", "Absent"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("stays", "*"),
         ]),
         Row::new("annotate (repeat)", |_, _| make::operate(41, id(1), Annotate { note: "wait for Ada".into() }.into()), &[
             ("execution_not_found", "Absent"),
-            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver Purging Stub"),
+            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver Stub"),
             ("stays", "*"),
         ]),
     ];

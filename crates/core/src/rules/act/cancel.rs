@@ -74,7 +74,7 @@ pub(crate) mod rows {
         Row::new("end", |_, _| make::operate(61, id(1), make::end()), &[
             ("execution_not_found", "Absent"),
             ("execution_finished", "Completed Failed Cancelled Expired"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("→ Cancelled", "*"),
         ]),
         Row::new("ask to stop", |_, _| make::operate(61, id(1), make::ask(Span::seconds(5))), &[
@@ -82,12 +82,12 @@ pub(crate) mod rows {
             ("→ ActiveAsked", "ActiveMine ActiveResumed ActiveOther ActiveOnward"),
             ("stays", "ActiveAsked ActiveLapsed ActiveTimedOut ActiveTooLate ActiveStopOver"),
             ("execution_finished", "Completed Failed Cancelled Expired"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("→ Cancelled", "*"),
         ]),
         Row::new("ask (repeat)", |_, _| make::operate(41, id(1), make::ask(Span::seconds(5))), &[
             ("execution_not_found", "Absent"),
-            ("invalid_argument", "ReadyReplay DelayedOperator Purging Stub"),
+            ("invalid_argument", "ReadyReplay DelayedOperator Stub"),
             ("→ ActiveAsked", "ActiveMine ActiveResumed ActiveOther ActiveOnward"),
             ("=", "ActiveAsked ActiveStopOver"),
             ("stays", "ActiveLapsed ActiveTimedOut ActiveTooLate"),

@@ -40,7 +40,7 @@ pub(crate) mod rows {
         Row::new("prioritise", |_, _| make::operate(61, id(1), Prioritise { priority: 7 }.into()), &[
             ("execution_not_found", "Absent"),
             ("execution_finished", "Completed Failed Cancelled Expired"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("stays", "*"),
         ]),
     ];

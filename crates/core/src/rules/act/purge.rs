@@ -35,13 +35,13 @@ pub(crate) mod rows {
     pub(crate) const ROWS: &[Row] = &[
         Row::new("purge", |_, _| make::operate(61, id(1), Purge {}.into()), &[
             ("execution_not_found", "Absent"),
-            ("=", "Purging Stub"),
+            ("=", "Stub"),
             ("→ Stub", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),
         Row::new("purge (repeat)", |_, _| make::operate(41, id(1), Purge {}.into()), &[
             ("execution_not_found", "Absent"),
-            ("=", "Purging Stub"),
+            ("=", "Stub"),
             ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver"),
             ("→ Stub", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),

@@ -83,13 +83,13 @@ pub(crate) mod rows {
         Row::new("replay", |_, _| make::operate(61, id(1), make::replay()), &[
             ("execution_not_found", "Absent"),
             ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("execution_not_finished", "*"),
         ]),
         Row::new("replay (repeat)", |_, _| make::operate(41, id(1), make::replay()), &[
             ("execution_not_found", "Absent"),
             ("=", "ReadyReplay"),
-            ("invalid_argument", "DelayedOperator ActiveAsked ActiveStopOver Purging Stub"),
+            ("invalid_argument", "DelayedOperator ActiveAsked ActiveStopOver Stub"),
             ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),

@@ -51,13 +51,13 @@ pub(crate) mod rows {
             ("→ ReadyReclaim", "ActiveMine ActiveResumed ActiveOther ActiveOnward ActiveLapsed ActiveTimedOut"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
             ("→ ReadyTooLate", "ActiveTooLate"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("execution_not_active", "*"),
         ]),
         Row::new("revoke (other lease)", |_, _| make::operate(61, id(1), Revoke { lease: Some(LeaseId(7)), reason: "stuck".into() }.into()), &[
             ("execution_not_found", "Absent"),
             ("stale_lease", "ActiveMine ActiveResumed ActiveAsked ActiveOther ActiveOnward ActiveLapsed ActiveTimedOut ActiveTooLate ActiveStopOver"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("execution_not_active", "*"),
         ]),
     ];

@@ -47,7 +47,7 @@ pub(crate) mod rows {
     pub(crate) const ROWS: &[Row] = &[
         Row::new("tag", |_, _| make::operate(61, id(1), make::tag(&[("a", "b")], &[])), &[
             ("execution_not_found", "Absent"),
-            ("execution_purged", "Purging Stub"),
+            ("execution_purged", "Stub"),
             ("stays", "*"),
         ]),
     ];

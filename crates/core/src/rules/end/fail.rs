@@ -101,7 +101,7 @@ pub(crate) mod rows {
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::repeated("fail (repeat)", |_, fence| make::fail(40, fence), &[
-            ("=", "ReadyRetry DelayedRetry Failed Purging"),
+            ("=", "ReadyRetry DelayedRetry Failed"),
             ("→ Failed", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),

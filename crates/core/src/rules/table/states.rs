@@ -3,7 +3,7 @@
 use crate::record::{AttemptEnd, Execution, Next, Outcome, Readiness, State, Waiting, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit, with};
-use crate::{Act, Category, Fence, LeaseId, Millis, Policy, Span, Submit, When, act, limits};
+use crate::{Act, Category, Fence, LeaseId, Millis, Policy, Span, Submit, When, act};
 
 /// The states. The caller of a worker's command holds or held lease 10; command 40 was its last under that lease, and
 /// command 41 the last of an operator, where there were such calls.
@@ -41,12 +41,11 @@ pub(super) enum Class {
     Failed,
     Cancelled,
     Expired,
-    Purging,
-    /// All that belonged to it is gone; its record answers repeats.
+    /// It was purged; its record answers repeats.
     Stub,
 }
 
-pub(super) const CLASSES: [Class; 28] = [
+pub(super) const CLASSES: [Class; 27] = [
     Class::Absent,
     Class::ReadyFirst,
     Class::ReadyRetry,
@@ -73,7 +72,6 @@ pub(super) const CLASSES: [Class; 28] = [
     Class::Failed,
     Class::Cancelled,
     Class::Expired,
-    Class::Purging,
     Class::Stub,
 ];
 
@@ -113,8 +111,7 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
             }
         }
         State::Finished(finished) => match finished.outcome {
-            _ if finished.purging.is_some_and(|purging| purging.left == 0) => Class::Stub,
-            _ if finished.purging.is_some() => Class::Purging,
+            _ if finished.purging.is_some() => Class::Stub,
             Outcome::Success => Class::Completed,
             Outcome::Failed => Class::Failed,
             Outcome::Cancelled => Class::Cancelled,
@@ -125,10 +122,9 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
 
 /// A submit that can come into this class.
 fn work(class: Class, retries_left: bool) -> Submit {
-    let pause = if matches!(class, Class::ReadyRetry | Class::Purging) { Span(0) } else { Span::seconds(5) };
+    let pause = if class == Class::ReadyRetry { Span(0) } else { Span::seconds(5) };
     let needed = match class {
         Class::ReadyRetry | Class::DelayedRetry => 1,
-        Class::Purging => limits::PURGE_PIECE + 1,
         _ => 0,
     };
     let attempt_timeout = (class == Class::ActiveTimedOut).then_some(Span::seconds(5));
@@ -203,16 +199,6 @@ fn after_claim(world: &mut World, class: Class, fence: Fence) {
         Class::Failed => drop(world.accept(&make::fail_as(40, fence, Category::permanent()))),
         Class::Cancelled => drop(world.accept(&make::cancel(40, fence))),
         Class::Expired => drop(world.when_due(id(1))),
-        Class::Purging => {
-            world.accept(&make::fail(40, fence));
-            for n in 1..=u128::from(limits::PURGE_PIECE) {
-                let fence = world.claim(id(1), 1_000 + n).fence;
-                world.accept(&make::fail(2_000 + n, fence));
-            }
-            let fence = world.claim(id(1), 900).fence;
-            world.accept(&make::complete(901, fence));
-            world.operate(41, id(1), Act::Purge(act::Purge {}));
-        }
         other => panic!("{other:?} is not reached by a claim"),
     }
 }

@@ -125,14 +125,14 @@ fn the_largest_store_changes_a_lane_in_a_few_rounds() {
     let done = world.run_from_nothing(HOME, &set_lane(1, LaneState::Paused));
     assert_eq!(done.result, Ok(Reply::SetLane(nth(1))));
     assert!(done.rounds <= 3, "{} rounds", done.rounds);
-    let rows: usize = done.step.writes.iter().filter_map(|key| world.record(key)).map(rows).sum();
+    let rows: usize = done.step.writes.iter().filter_map(|key| world.record(key).map(|record| rows(key, record))).sum();
     assert!(rows + done.events.len() <= limits::BATCH_ROWS_MAX, "{rows} rows");
     world.settle();
     assert_eq!(owed(&world), []);
 }
 
-fn rows(record: &Record) -> usize {
-    1 + crate::index::entries(record).len() + usize::from(crate::index::due(record).is_some())
+fn rows(key: &Key, record: &Record) -> usize {
+    1 + crate::index::entries(key, record).len() + usize::from(crate::index::due(record).is_some())
 }
 
 #[test]

@@ -1,17 +1,19 @@
 //! Messages: sent with their cause, applied once, removed when delivered, set aside when they cannot be.
 
 use crate::record::{DeadLetter, Format, LaneSettings, LaneState, Message, MessageBody, Outbox, Record};
+use crate::rules::outbox::{self, Cause};
 use crate::rules::world::World;
 use crate::rules::world::make::{HOME, lane, namespace, set_lane};
-use crate::{Bury, Command, Deliver, Forget, Key, Lane, MessageId, PartitionId, Reply, Window, limits};
+use crate::{Bury, Command, Deliver, Forget, Key, Lane, MessageId, Millis, PartitionId, Reply, View, Window, limits};
 use bytes::Bytes;
+use std::sync::Arc;
 
 const OTHER: PartitionId = PartitionId(1);
 
 fn changed(id: u128, lane: Lane, revision: u64) -> Message {
     let settings = LaneSettings { state: LaneState::Paused, ..LaneSettings::default() };
     let body = MessageBody::LaneChanged { namespace: namespace(), lane, settings, revision };
-    Message { format: Format, id: MessageId(id), sent_at: crate::Millis(1), body }
+    Message { format: Format, id: MessageId(id), sent_at: Millis(1), body }
 }
 
 fn deliver(messages: Vec<Message>) -> Command {
@@ -172,6 +174,66 @@ fn the_same_cause_sends_the_same_ids_and_other_causes_others() {
     assert_eq!(ids(1), ids(1));
     let all: std::collections::BTreeSet<_> = (1..=50).flat_map(ids).collect();
     assert_eq!(all.len(), 50 * 3, "no two messages share an id");
+}
+
+#[test]
+fn two_messages_of_one_cause_to_one_partition_both_arrive() {
+    let sent = |nths: [u32; 2]| {
+        let mut view = View::new(HOME, 2);
+        view.supply(Key::Outbox(HOME, OTHER), None);
+        view.begin(None);
+        for (nth, name) in nths.into_iter().zip(["first", "second"]) {
+            let Message { body, .. } = changed(0, name.parse().unwrap(), 1);
+            outbox::send(&mut view, OTHER, Cause { id: MessageId(5), nth }, body, Millis(1)).unwrap();
+        }
+        let messages = view.writes().filter_map(|(_, record)| match record.map(Arc::as_ref) {
+            Some(Record::Message(message)) => Some(message.clone()),
+            _ => None,
+        });
+        messages.collect::<Vec<_>>()
+    };
+    let both = sent([0, 1]);
+    assert_eq!(both, sent([0, 1]), "a cause that runs twice sends the same messages");
+    let mut world = World::new(2);
+    assert_eq!(applied(&mut world, &deliver(both)), 2);
+    for name in ["first", "second"] {
+        let key = Key::LaneCopy(namespace(), name.parse().unwrap(), OTHER);
+        assert!(world.record(&key).is_some(), "{name} arrived");
+    }
+    assert_eq!(applied(&mut World::new(2), &deliver(sent([0, 0]))), 1, "without a number the second is a repeat");
+}
+
+#[test]
+fn every_kind_may_be_applied_late_and_out_of_order() {
+    let mut world = World::new(2);
+    for n in 1..=3 {
+        world.accept(&set_lane(n, if n == 3 { LaneState::Open } else { LaneState::Paused }));
+    }
+    let old: Vec<(PartitionId, PartitionId, Message)> = [(HOME, HOME), (HOME, OTHER)]
+        .into_iter()
+        .flat_map(|(from, to)| world.outgoing(from, to).into_iter().map(move |(_, message)| (from, to, message)))
+        .collect();
+    world.settle();
+    let answers = old.iter().filter(|(_, to, _)| *to == OTHER).map(|(from, to, message)| {
+        let MessageBody::LaneChanged { namespace, lane, revision, .. } = message.body.clone() else { unreachable!() };
+        let body = MessageBody::LaneCopied { namespace, lane, revision, by: *to };
+        (*to, *from, Message { id: MessageId(message.id.0 ^ 1), body, ..message.clone() })
+    });
+    let all: Vec<_> = old.iter().cloned().chain(answers).collect();
+    let lasting = |world: &World| {
+        let kept = |key: &Key| matches!(key, Key::LaneMaster(..) | Key::LaneCopy(..));
+        world.records.iter().filter(|(key, _)| kept(key)).map(|(key, record)| (key.clone(), record.clone())).collect()
+    };
+    let before: Vec<_> = lasting(&world);
+    for (from, to, message) in all.into_iter().rev() {
+        // The inbox has forgotten everything.
+        world.records.remove(&Key::Inbox(to, from));
+        let again = Command::Deliver(Deliver { from, messages: vec![message] });
+        assert_eq!(world.run(to, &again).result, Ok(Reply::Deliver(1)));
+        assert_eq!(lasting(&world), before);
+    }
+    world.settle();
+    assert_eq!(lasting(&world), before);
 }
 
 impl World {

@@ -1,12 +1,12 @@
 //! Removing what has ended: all of it, in bounded pieces, its own record last.
 
 use crate::index;
-use crate::record::{Outcome, PublicState, Record};
+use crate::record::{ErrandKind, Outcome, PublicState, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, due, id, submit, tag, with};
 use crate::{
-    Act, ActOutcome, Command, Key, Looked, Millis, Payload, PayloadSlot, Policy, Rejection, Reply, Reported, Span,
-    What, When, Window, act, end, limits,
+    Act, ActOutcome, Candidate, Command, Due, ExecutionId, Key, Looked, Payload, PayloadSlot, Policy, Rejection, Reply,
+    Reported, Span, What, When, Window, act, end, limits,
 };
 
 fn large() -> Payload {
@@ -35,39 +35,108 @@ fn beside(world: &World) -> usize {
     world.records.keys().filter(|key| key.to_string().starts_with(&format!("{}/", id(1)))).count()
 }
 
+fn errand(id: ExecutionId) -> Command {
+    Command::Due(Due { key: Key::Errand(id, ErrandKind::Purge) })
+}
+
+/// Runs the errand once; answers whether it is still there.
+fn go_on(world: &mut World) -> bool {
+    let before = beside(world);
+    let done = world.home(&errand(id(1)));
+    assert!(matches!(done.result, Ok(Reply::Due(Looked { acted: true, .. }))), "{:?}", done.result);
+    assert!(done.events.is_empty(), "told once, when it begins");
+    assert!(before - beside(world) <= limits::PURGE_PIECE + 1, "a piece is bounded");
+    world.record(&Key::Errand(id(1), ErrandKind::Purge)).is_some()
+}
+
+/// Purges execution 1 and removes all that belongs to it.
+fn purge(world: &mut World, command: u128) {
+    assert_eq!(world.operate(command, id(1), Act::Purge(act::Purge {})), ActOutcome::Purged);
+    if beside(world) > 0 {
+        while go_on(world) {}
+    }
+}
+
 #[test]
 fn nothing_is_left_whatever_belonged_to_it() {
     for (attempts, payloads) in [(1, false), (1, true), (2, false), (40, true), (64, false), (64, true), (200, true)] {
         let mut world = ended(attempts, payloads);
-        let left = beside(&world);
+        let parts = beside(&world);
         let pages = world.execution(id(1)).pages as usize;
-        assert_eq!(left, attempts as usize - 1 + pages + if payloads { 2 } else { 0 });
-        let mut told = Vec::new();
-        let mut pieces = 0;
-        let mut done = world.home(&make::operate(60, id(1), Act::Purge(act::Purge {})));
+        assert_eq!(parts, attempts as usize - 1 + pages + if payloads { 2 } else { 0 });
+        let done = world.home(&make::operate(60, id(1), Act::Purge(act::Purge {})));
         assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Purged)));
-        loop {
-            told.extend(done.events.into_iter().map(|event| event.what));
-            pieces += 1;
-            assert!(done.step.writes.len() <= limits::PURGE_PIECE as usize + 1, "a piece is bounded");
-            let execution = world.execution(id(1));
-            assert!(execution.is_purging());
-            assert!(index::entries(&Record::Execution(execution.clone().into())).is_empty(), "nobody finds it");
-            if beside(&world) == 0 {
-                break;
+        assert_eq!(done.events.into_iter().map(|event| event.what).collect::<Vec<_>>(), [What::Purged]);
+        let execution = world.execution(id(1)).clone();
+        assert!(execution.is_purging());
+        let record = Record::Execution(execution.into());
+        assert!(index::entries(&Key::Execution(id(1)), &record).is_empty(), "no query returns it");
+        let mut pieces = 0;
+        if parts > 0 {
+            pieces = 1;
+            while go_on(&mut world) {
+                pieces += 1;
+                let left = parts - (pieces - 1) * limits::PURGE_PIECE;
+                assert_eq!(beside(&world), left + 1, "and the errand");
             }
-            assert_eq!(execution.due(), Some(Millis(0)), "it is due at once");
-            assert_eq!(beside(&world), left - pieces * limits::PURGE_PIECE as usize);
-            done = world.home(&due(id(1)));
-            let next = world.execution(id(1)).due();
-            assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next })));
         }
-        assert_eq!(pieces, left.div_ceil(limits::PURGE_PIECE as usize).max(1), "{attempts} attempts");
-        assert_eq!(told, [What::Purged], "told once, when it begins");
+        assert_eq!((beside(&world), pieces), (0, parts.div_ceil(limits::PURGE_PIECE)), "{attempts} attempts");
         let gone = world.when_due(id(1));
         assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due(Looked { acted: true, next: None })), 0));
         let stays = |key: &Key| matches!(key, Key::Queues(..) | Key::Unique(..));
         assert!(world.records.keys().all(stays), "a freed key outlives its holder: {:?}", world.records.keys());
+    }
+}
+
+#[test]
+fn a_page_that_misses_parts_ends_nothing() {
+    let mut world = ended(4, true);
+    let last = Key::Attempt(id(1), 3).to_string();
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    world.hidden.insert(last);
+    assert!(go_on(&mut world), "one is left");
+    let mut pauses = Vec::new();
+    for _ in 0..3 {
+        assert!(go_on(&mut world), "nothing was found, and one is left");
+        let due = world.record(&Key::Errand(id(1), ErrandKind::Purge)).and_then(index::due).unwrap();
+        pauses.push(due - world.now);
+        assert_eq!(world.accept(&errand(id(1))), Reply::Due(Looked { acted: false, next: Some(due) }), "it rests");
+        world.now = due;
+    }
+    assert_eq!(pauses, [Span(20), Span(40), Span(80)]);
+    world.hidden.clear();
+    assert!(!go_on(&mut world) && beside(&world) == 0);
+}
+
+#[test]
+fn a_page_of_what_is_gone_is_passed_by() {
+    let mut world = ended(4, false);
+    world.stale = (1..=limits::PURGE_PIECE as u32 + 3)
+        .map(|n| Candidate { rank: u64::from(n), key: Key::Attempt(id(1), 1_000 + n).name() })
+        .collect();
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    assert!(!go_on(&mut world) && beside(&world) == 0, "what stands behind them is found in the same step");
+}
+
+#[test]
+fn what_damage_has_removed_is_given_up_after_a_while_and_what_is_newer_is_not() {
+    for newer in [false, true] {
+        let mut world = ended(3, false);
+        world.records.remove(&Key::Attempt(id(1), 2));
+        if newer {
+            world.stale.push(Candidate { rank: u64::MAX, key: format!("{}/z/1", id(1)).into() });
+        }
+        world.operate(60, id(1), Act::Purge(act::Purge {}));
+        let mut steps = 0;
+        while go_on(&mut world) && steps < 2 * limits::ERRAND_PAUSES_MAX {
+            world.now = world.record(&Key::Errand(id(1), ErrandKind::Purge)).and_then(index::due).unwrap();
+            steps += 1;
+        }
+        assert_eq!(world.record(&Key::Errand(id(1), ErrandKind::Purge)).is_some(), newer);
+        if newer {
+            world.when_due(id(1));
+        }
+        assert_eq!(world.find(id(1)).is_some(), newer, "its record waits for its errand");
     }
 }
 
@@ -104,7 +173,7 @@ fn what_is_leaving_is_gone_for_everybody() {
         assert_eq!(done.result, Ok(Reply::Operate(did)), "a repeat gets its answer");
         assert!(done.step.writes.is_empty());
     }
-    world.accept(&due(id(1)));
+    while go_on(&mut world) {}
     world.when_due(id(1));
     assert_eq!(
         world.refuse(&make::operate(61, id(1), Act::Purge(act::Purge {}))),
@@ -161,9 +230,9 @@ fn it_is_kept_for_as_long_as_its_policy_says() {
 #[test]
 fn a_piece_needs_few_rounds() {
     let mut world = ended(65, false);
-    let done = world.run_from_nothing(make::HOME, &make::operate(60, id(1), Act::Purge(act::Purge {})));
-    assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Purged)));
-    assert!(done.rounds <= 2, "{} rounds", done.rounds);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    let done = world.run_from_nothing(make::HOME, &errand(id(1)));
+    assert!(done.result.is_ok() && done.rounds <= 4, "{} rounds", done.rounds);
 }
 
 #[test]
@@ -173,7 +242,7 @@ fn what_cannot_be_read_is_removed_too() {
     for key in [Key::Attempt(id(1), 1), Key::Payload(id(1), PayloadSlot::Result)] {
         world.put(key, broken.clone());
     }
-    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    purge(&mut world, 60);
     assert_eq!(beside(&world), 0);
 }
 
@@ -184,7 +253,7 @@ fn one_payload_beside_is_enough_to_look_for_both() {
         let fence = world.running(with!(submit(1), input), 10);
         world.accept(&make::report(50, fence, end::Complete { result }));
         assert_eq!(beside(&world), 1);
-        world.operate(60, id(1), Act::Purge(act::Purge {}));
+        purge(&mut world, 60);
         assert_eq!(beside(&world), 0);
     }
 }
@@ -214,13 +283,14 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let stub = world.execution(id(1)).clone();
     assert_eq!(stub.due(), Some(purged + limits::STUB_LIFE), "counted from the purge");
     let body = String::from_utf8(crate::codec::encode(&Record::Execution(stub.into())).to_vec()).unwrap();
-    assert!(!body.contains("\"a\"") && !body.contains("history") && !body.contains("beside"), "{body}");
+    assert!(!body.contains("history") && !body.contains("beside") && !body.contains("trace"), "{body}");
 
     let again = with!(submit(1), unique_key: Some("only".parse().unwrap()));
     assert_eq!(world.submit(again), id(1), "the submit is not done again");
     let complete = make::complete(50, fence);
     assert_eq!(world.accept(&complete), Reply::Report(Reported::ENDED));
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
+    while go_on(&mut world) {}
     world.now = purged + limits::STUB_LIFE - Span(1);
     assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(purged + limits::STUB_LIFE) }));
     let gone = world.when_due(id(1));
@@ -237,7 +307,7 @@ fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
     let second = world.claim(id(1), 11).fence;
     world.accept(&make::complete(51, second));
     assert_eq!(world.accept(&make::fail(50, first)), failed, "the repeat finds itself");
-    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    purge(&mut world, 60);
     for call in [
         make::fail(50, first),
         make::complete(52, first),
@@ -257,10 +327,28 @@ fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
 }
 
 #[test]
-fn what_changed_long_ago_goes_at_once() {
-    let mut world = ended(2, true);
-    world.pass(limits::STUB_LIFE);
-    world.now = world.execution(id(1)).due().unwrap().max(world.now);
-    world.accept(&due(id(1)));
-    assert!(world.find(id(1)).is_none() && beside(&world) == 0);
+fn what_changed_long_ago_goes_with_its_last_part() {
+    for parts in [true, false] {
+        let mut world = ended(if parts { 2 } else { 1 }, parts);
+        world.pass(limits::STUB_LIFE);
+        world.now = world.execution(id(1)).due().unwrap().max(world.now);
+        world.accept(&due(id(1)));
+        assert_eq!(world.find(id(1)).is_some(), parts);
+        if parts {
+            assert!(!go_on(&mut world));
+        }
+        assert!(world.find(id(1)).is_none() && beside(&world) == 0);
+    }
+}
+
+#[test]
+fn a_record_waits_for_its_errand() {
+    let mut world = ended(100, false);
+    world.operate(60, id(1), Act::Purge(act::Purge {}));
+    world.when_due(id(1));
+    let again = world.execution(id(1)).due();
+    assert_eq!(again, Some(world.now + limits::PURGE_RECHECK));
+    while go_on(&mut world) {}
+    world.when_due(id(1));
+    assert!(world.find(id(1)).is_none());
 }

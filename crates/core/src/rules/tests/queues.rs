@@ -1,9 +1,9 @@
 //! The registry of queues: every way to become ready is listed, and what is empty for a day is forgotten.
 
-use crate::record::{LaneQueues, Record};
+use crate::record::{LaneQueues, QueueSeen, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, class, id, lane, namespace, submit, with};
-use crate::{Act, Class, Fence, Key, Kind, Prune, Reply, Span, When, act, limits};
+use crate::{Act, Class, Fence, Key, Kind, Prune, Rejection, Reply, Span, When, act, limits};
 
 fn key() -> Key {
     Key::Queues(namespace(), lane(), HOME)
@@ -115,4 +115,70 @@ fn work_that_becomes_ready_is_listed_again() {
     forget(&mut world);
     world.operate(60, id(1), Act::Reschedule(act::Reschedule::from(When::Now)));
     assert!(lists(&world), "an operator");
+}
+
+/// The longest set of required capabilities, different for each number.
+fn long(n: usize) -> Class {
+    let width = limits::CAPABILITY_BYTES_MAX;
+    let names: Vec<String> = (0..limits::CAPABILITIES_MAX).map(|at| format!("{:0>width$}", n * 100 + at)).collect();
+    class(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn bytes(world: &World) -> usize {
+    crate::codec::encode(world.record(&key()).unwrap()).len()
+}
+
+#[test]
+fn the_record_of_a_lanes_queues_has_so_many_bytes_and_what_comes_back_waits_for_room() {
+    let mut world = World::new(1);
+    world.submit(with!(submit(1), requires: long(1), when: When::After(Span::days(40))));
+    world.records.remove(&key());
+    let full = Rejection::TooManyQueues { lane: lane() };
+    let refused = (2..).find(|n| {
+        let new = with!(submit(*n as u128), requires: long(*n));
+        world.home(&new.into()).result == Err(full.clone())
+    });
+    let accepted = refused.unwrap();
+    assert!((20..limits::QUEUES_MAX).contains(&accepted), "{accepted} long ones, and not as many as short ones");
+    assert!(bytes(&world) <= limits::QUEUES_RECORD_BYTES_MAX, "{}", bytes(&world));
+    world.submit(with!(submit(3_000), requires: long(2)));
+
+    world.operate(5_000, id(1), Act::Reschedule(act::Reschedule::from(When::Now)));
+    assert_eq!(world.execution(id(1)).public_state().as_str(), "waiting", "what was accepted before has room beyond");
+    assert!(registry(&world).unwrap().lists(&kind("work"), &long(1)));
+
+    let mut crowd = registry(&world).unwrap();
+    for n in 10_000.. {
+        let next = crowd.bytes() + QueueSeen::bytes_of(&kind("work"), &long(n));
+        if next > limits::QUEUES_RECORD_BYTES_MAX + limits::QUEUES_RECORD_BYTES_RESERVE {
+            break;
+        }
+        crowd.note(&kind("work"), &long(n), world.now);
+    }
+    world.put(key(), Record::Queues(crowd));
+    assert!(bytes(&world) <= limits::BATCH_BYTES_MAX, "{}", bytes(&world));
+    world.submit(with!(submit(2_000), when: When::After(Span::hours(1)), lane: "other".parse().unwrap()));
+    let late = with!(submit(4_000), when: When::After(Span::hours(1)), requires: long(2));
+    let late = world.submit(late);
+    // As if its queue had been forgotten while it was delayed.
+    let mut without = registry(&world).unwrap();
+    let at = without.queues.iter().position(|seen| seen.class == long(2)).unwrap();
+    without.queues[at].class = long(9_999);
+    without.queues.sort_by(|one, other| (&one.kind, &one.class).cmp(&(&other.kind, &other.class)));
+    world.put(key(), Record::Queues(without));
+
+    let events = world.execution(late).history.len();
+    let done = world.when_due(late);
+    assert!(done.result.is_ok() && done.events.is_empty(), "{done:?}");
+    let again = world.now + limits::QUEUES_FULL_PAUSE;
+    assert_eq!((world.execution(late).due(), world.execution(late).history.len()), (Some(again), events));
+    assert_eq!(world.execution(late).public_state().as_str(), "delayed");
+    let place = world.execution(late).place;
+    assert!(place.is_some(), "it keeps its place");
+    let mut smaller = registry(&world).unwrap();
+    smaller.queues.truncate(1);
+    world.put(key(), Record::Queues(smaller));
+    world.when_due(late);
+    assert_eq!((world.execution(late).public_state().as_str(), world.execution(late).place), ("waiting", place));
+    assert!(registry(&world).unwrap().lists(&kind("work"), &long(2)), "and is found");
 }

@@ -10,7 +10,10 @@ fn queue(world: &World) -> Vec<ExecutionId> {
     let mut ready: Vec<(u64, ExecutionId)> = world
         .executions()
         .flat_map(|execution| {
-            let entries = index::entries(&crate::record::Record::Execution(execution.clone().into()));
+            let entries = index::entries(
+                &crate::Key::Execution(execution.id),
+                &crate::record::Record::Execution(execution.clone().into()),
+            );
             let ranks = entries.into_iter().filter(|entry| entry.name == name).map(|entry| entry.rank);
             ranks.map(|rank| (rank, execution.id)).collect::<Vec<_>>()
         })
@@ -95,5 +98,8 @@ fn each_class_and_kind_has_a_queue_of_its_own() {
     let execution = world.execution(id(1)).clone();
     let rank = (u64::from(limits::PRIORITY_MAX - 1) << 50) | Arrival::at(world.now, 0).bits();
     let name = "ready/default/default/gpu+linux/work".to_owned();
-    assert!(index::entries(&crate::record::Record::Execution(execution.into())).contains(&Entry { name, rank }));
+    assert!(
+        index::entries(&crate::Key::Execution(execution.id), &crate::record::Record::Execution(execution.into()))
+            .contains(&Entry { name, rank })
+    );
 }

@@ -65,7 +65,7 @@ fn later_cases() -> Vec<(World, Command)> {
     world.submit(with!(submit(2), deadline));
     let many = with!(submit(3), policy: make::retry(100, Span(0)));
     world.submit(many);
-    for n in 0..=u128::from(limits::PURGE_PIECE) {
+    for n in 0..=limits::PURGE_PIECE as u128 {
         let fence = world.claim(id(3), 20 + n).fence;
         world.accept(&make::fail(200 + n, fence));
     }

@@ -5,7 +5,7 @@ use crate::record::{Next, PublicState, Readiness, Record, WhyDelayed};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, due, id, namespace, submit, tag, tags, with};
 use crate::{
-    Act, ActOutcome, Arrival, Category, Looked, Millis, Rejection, Reply, Span, What, When, Window, act, limits,
+    Act, ActOutcome, Arrival, Category, Key, Looked, Millis, Rejection, Reply, Span, What, When, Window, act, limits,
 };
 
 fn at(when: When) -> Act {
@@ -142,7 +142,7 @@ fn labels_are_set_replaced_and_removed_together() {
     assert_eq!(done.result, Ok(Reply::Operate(ActOutcome::Tagged)));
     assert_eq!((done.events.len(), &done.events[0].what), (1, &What::TagsChanged));
     assert_eq!(world.execution(id(1)).tags, tags(&[("b", "3"), ("c", "4")]));
-    let entries = index::entries(&Record::Execution(world.execution(id(1)).clone().into()));
+    let entries = index::entries(&Key::Execution(id(1)), &Record::Execution(world.execution(id(1)).clone().into()));
     let rank = world.now.0;
     for (key, value, listed) in [("a", "1", false), ("b", "2", false), ("b", "3", true), ("c", "4", true)] {
         let name = index::tag(&namespace(), key, value);

@@ -59,7 +59,7 @@ fn constructible() -> Vec<State> {
     for outcome in OUTCOMES {
         for failure in [None, Some(Failure::new(Category::transient(), "x"))] {
             for cancelled in [None, Some(cancellation())] {
-                for purging in [None, Some(Purging { left: 64, until: NOW })] {
+                for purging in [None, Some(Purging { until: NOW })] {
                     let (failure, cancelled) = (failure.clone(), cancelled.clone());
                     states.push(State::Finished(Finished {
                         outcome,

@@ -19,12 +19,13 @@ pub(super) fn due_times(change: &Change<'_>) {
 
 /// An index that follows the writes alone equals the one that is rebuilt from all records.
 pub(super) fn indexes(change: &Change<'_>) {
-    let rebuilt = change.after.records.iter().map(|(key, record)| (key, index::entries(record), index::due(record)));
+    let rebuilt =
+        change.after.records.iter().map(|(key, record)| (key, index::entries(key, record), index::due(record)));
     let followed = change.history.index.iter().map(|(key, (entries, due))| (key, entries.clone(), *due));
     assert!(rebuilt.eq(followed), "an index differs from its records");
     for key in &change.done.step.writes {
         let Some(record) = change.after.record(key) else { continue };
-        let mut names: Vec<String> = index::entries(record).into_iter().map(|entry| entry.name).collect();
+        let mut names: Vec<String> = index::entries(key, record).into_iter().map(|entry| entry.name).collect();
         assert!(names.iter().all(|name| !name.is_empty() && name.len() <= 200), "{names:?}");
         names.sort();
         let listed = names.len();

@@ -13,10 +13,11 @@ pub(crate) use refill::QueuePage;
 use crate::partition::task::SealedReply;
 use crate::work::affinity::{Affinity, LaneName, Served, Worked};
 use crate::work::board::lane::LaneBoard;
+use crate::work::patience::Patience;
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::{Waiter, WaiterId, Waiters, Wants};
 use onward_core::record::Execution;
-use onward_core::{Class, Kind, Lane, Namespace, NewExecution, Rejection, index, limits};
+use onward_core::{Class, Kind, Lane, Millis, Namespace, NewExecution, Rejection, index, limits};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl QueueKey {
         (self.namespace.clone(), self.lane.clone())
     }
 
-    fn name(&self) -> QueueName {
+    pub(crate) fn name(&self) -> QueueName {
         (self.kind.clone(), self.class.clone())
     }
 }
@@ -135,6 +136,8 @@ struct Inner {
     names: BTreeMap<String, QueueKey>,
     /// Queues that may have work in partitions of other processes.
     remote: BTreeSet<QueueKey>,
+    /// What was seen there, and what is left over of it.
+    patience: Patience,
     affinity: Affinity,
     worked: Worked,
     waiters: Waiters,
@@ -197,7 +200,7 @@ impl Board {
     }
 
     /// Takes the best ready work that a worker can run, or parks the worker.
-    pub(crate) fn look(&self, wants: &Wants, park: bool) -> Look {
+    pub(crate) fn look(&self, wants: &Wants, park: bool, now: Millis) -> Look {
         let mut inner = self.lock();
         inner.worked.note(wants);
         let mut found = Vec::new();
@@ -212,6 +215,9 @@ impl Board {
             inner.change(&queue, |queue| queue.take(&place));
             found.push((queue, place));
         }
+        if found.is_empty() && !inner.closed {
+            found = inner.take_left(wants, now);
+        }
         if !found.is_empty() {
             return Look::Found(found);
         }
@@ -223,6 +229,23 @@ impl Board {
             self.remote_awaited.notify_one();
         }
         Look::Parked(id, receiver)
+    }
+
+    /// Takes up to `max` pieces of ready work that a worker can run, the best first, as far as memory knows them.
+    pub(crate) fn take_known(&self, wants: &Wants, max: usize) -> Vec<Origin> {
+        let mut found = Vec::new();
+        if max == 0 {
+            return found;
+        }
+        let mut inner = self.lock();
+        while found.len() < max
+            && !inner.has_unknown(wants)
+            && let Some((queue, place)) = inner.best(wants)
+        {
+            inner.change(&queue, |queue| queue.take(&place));
+            found.push((queue, place));
+        }
+        found
     }
 
     /// Removes a waiter whose call has ended.

@@ -1,11 +1,11 @@
 //! Remote work: which queues may have work in partitions of other processes, and which waiters may take it.
 
-use super::{Board, Inner, Match, QueueKey, Refill};
+use super::{Board, Inner, Match, Origin, QueueKey, Refill};
 use crate::members::roster::Homes;
 use crate::work::affinity::{Affinity, Served, includes};
 use crate::work::ready::{Position, ReadyQueue};
 use crate::work::waiters::Wants;
-use onward_core::{NewExecution, PartitionId};
+use onward_core::{Millis, NewExecution, PartitionId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -104,12 +104,7 @@ impl Board {
     /// The queues that a worker could take remote work from, if there is any.
     pub(crate) fn remote_for(&self, wants: &Wants) -> Vec<QueueKey> {
         let inner = self.lock();
-        let fits = |key: &&QueueKey| {
-            key.namespace == wants.namespace
-                && wants.lanes.contains(&key.lane)
-                && wants.runs(&key.name())
-                && !inner.is_stalled(key)
-        };
+        let fits = |key: &&QueueKey| wants.takes(key) && !inner.is_stalled(key);
         inner.remote.iter().filter(fits).cloned().collect()
     }
 
@@ -134,14 +129,35 @@ impl Board {
         }
     }
 
-    /// Matches remote work with waiters.
+    /// Takes in a page of remote work; returns what was left to its own process for long enough.
+    pub(crate) fn look_remote(&self, key: &QueueKey, page: &[Position], now: Millis) -> Vec<Position> {
+        self.lock().patience.look(key, page, now)
+    }
+
+    /// Matches remote work with waiters; the rest is left over for the next claims.
     pub(crate) fn match_remote(&self, key: &QueueKey, places: Vec<Position>) -> Vec<Match> {
         let mut inner = self.lock();
-        let matched = |place| {
-            let waiter = inner.waiters.take(key)?;
-            Some(Match { waiter, origin: (key.clone(), place) })
-        };
-        places.into_iter().map_while(matched).collect()
+        let (mut places, mut matches) = (places.into_iter(), Vec::new());
+        while !places.as_slice().is_empty()
+            && let Some(waiter) = inner.waiters.take(key)
+        {
+            matches.extend(places.next().map(|place| Match { waiter, origin: (key.clone(), place) }));
+        }
+        inner.patience.leave(key, places);
+        matches
+    }
+
+    /// Leaves remote work over for the next claims.
+    pub(crate) fn leave_remote(&self, key: &QueueKey, places: Vec<Position>) {
+        self.lock().patience.leave(key, places);
+    }
+
+    /// Notes that work was gone when it was claimed.
+    pub(crate) fn was_gone(&self, (key, place): &Origin) {
+        let mut inner = self.lock();
+        if !inner.is_near(key, place) {
+            inner.patience.clear(key);
+        }
     }
 
     /// Adds remote work to the local queue.
@@ -151,6 +167,16 @@ impl Board {
 }
 
 impl Inner {
+    /// Takes what is left over of remote work that a worker asks for.
+    pub(super) fn take_left(&mut self, wants: &Wants, now: Millis) -> Vec<Origin> {
+        let Self { patience, lanes, .. } = self;
+        let is_stalled = |key: &QueueKey| {
+            let queue = lanes.get(&key.lane()).and_then(|board| board.get(&key.name()));
+            queue.is_some_and(ReadyQueue::is_stalled)
+        };
+        patience.take(wants, now, is_stalled)
+    }
+
     pub(super) fn is_near(&self, key: &QueueKey, place: &Position) -> bool {
         self.affinity.of(key).contains(place.1.partition())
     }

@@ -1,7 +1,7 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{Active, EndedAttempt, Execution, Finished, Purging, State, StoredPayload};
+use onward_core::record::{Active, EndedAttempt, Execution, Finished, State, StoredPayload};
 use onward_core::{Event, Json, Millis, Span, What, limits};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
@@ -52,7 +52,7 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
 }
 
 /// Without an event nothing may have moved but the end of a live lease, forward, what its holder says about itself, and
-/// the next piece of something that is being removed.
+/// how long the record of something that is being removed stays.
 pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
     let mut expected = if is_stub(after) { emptied(before.clone()) } else { before.clone() };
     expected.changed_at = after.changed_at;
@@ -74,10 +74,7 @@ pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Resu
         (
             State::Finished(Finished { purging: Some(old), .. }),
             State::Finished(Finished { purging: Some(new), .. }),
-        ) if new.left < old.left && new.until == old.until => {
-            *old = *new;
-            expected.operated.clone_from(&after.operated);
-        }
+        ) if new.until > old.until => *old = *new,
         _ => {}
     }
     if expected == *after { Ok(()) } else { Err("it changed without an event".to_owned()) }
@@ -128,7 +125,7 @@ pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String>
 
 /// Whether only the record itself is left of a removed execution.
 fn is_stub(execution: &Execution) -> bool {
-    matches!(execution.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }))
+    execution.is_purging()
 }
 
 /// An execution without what its submitter and its workers gave.
@@ -139,7 +136,6 @@ fn emptied(mut execution: Execution) -> Execution {
     execution.progress = None;
     execution.note = None;
     execution.trace = None;
-    execution.tags.clear();
     execution.history.clear();
     execution
 }

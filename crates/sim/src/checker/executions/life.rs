@@ -26,10 +26,8 @@ pub(super) struct Life {
 pub(crate) fn is_open(execution: &Execution) -> bool {
     match &execution.state {
         // What has ended is due one day, and only the days within a run are worth waiting for; what a removal leaves
-        // only answers repeats, for longer than a calm lasts.
-        State::Finished(finished) => {
-            finished.purging.map_or(execution.policy.retention.is_some(), |purging| purging.left > 0)
-        }
+        // only answers repeats, for longer than a calm lasts. Its errand is a record of its own.
+        State::Finished(finished) => finished.purging.is_none() && execution.policy.retention.is_some(),
         State::Waiting(_) | State::Active(_) => true,
     }
 }

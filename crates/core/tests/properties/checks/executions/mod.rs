@@ -4,7 +4,7 @@ pub(super) mod states;
 pub(super) mod work;
 
 use super::{Change, unended};
-use onward_core::record::{Execution, Finished, Purging, State, StoredPayload};
+use onward_core::record::{Execution, State, StoredPayload};
 use onward_core::{Command, Due, ExecutionId, Json, Key, What, index, limits};
 
 /// Identity and policy are frozen; labels, priority and deadline change by the one command that is for it.
@@ -12,10 +12,10 @@ pub(super) fn what_never_changes(change: &Change<'_>) {
     for (before, after) in change.executions() {
         let Some(before) = before else { continue };
         let by = |name: &str| change.act().is_some_and(|act| act.name() == name);
-        let stub = matches!(&after.state, State::Finished(Finished { purging: Some(Purging { left: 0, .. }), .. }));
+        let stub = after.is_purging();
         let frozen = Execution {
             input: if stub { StoredPayload::Json(Json::null()) } else { before.input.clone() },
-            tags: if stub || by("tag") { after.tags.clone() } else { before.tags.clone() },
+            tags: if by("tag") { after.tags.clone() } else { before.tags.clone() },
             note: if stub || by("annotate") { after.note.clone() } else { before.note.clone() },
             priority: if by("prioritise") { after.priority } else { before.priority },
             deadline: if by("replay") { after.deadline } else { before.deadline },
@@ -99,5 +99,5 @@ pub(super) fn purges(change: &Change<'_>) {
 }
 
 fn belongs_to(key: &Key, id: ExecutionId) -> bool {
-    matches!(key, Key::Execution(of) | Key::Attempt(of, _) | Key::Payload(of, _) | Key::History(of, _) if *of == id)
+    matches!(key, Key::Execution(of) | Key::Attempt(of, _) | Key::Payload(of, _) | Key::History(of, _) | Key::Errand(of, _) if *of == id)
 }

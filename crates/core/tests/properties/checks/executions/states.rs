@@ -3,7 +3,7 @@
 use crate::checks::Change;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
 use onward_core::record::{Active, Execution, Finished, Outcome, Readiness, Record, State, Waiting};
-use onward_core::{Arrival, Command, Millis, Span, index};
+use onward_core::{Arrival, Command, Key, Millis, Span, index};
 
 pub(in crate::checks) fn vectors(change: &Change<'_>) {
     for (_, execution) in change.executions() {
@@ -47,8 +47,8 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
             (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
             (State::Finished(_), State::Waiting(_)) => act == "replay",
             (State::Finished(one), State::Finished(other)) => {
-                let left = |finished: &Finished| finished.purging.map_or(u32::MAX, |purging| purging.left);
-                let going = (due || act == "purge") && left(other) < left(one);
+                let until = |finished: &Finished| finished.purging.map(|purging| purging.until);
+                let going = (due || act == "purge") && until(one) < until(other);
                 going || (matches!(act, "tag" | "annotate") && one == other && one.purging.is_none())
             }
             (State::Finished(_), State::Active(_)) => false,
@@ -121,9 +121,7 @@ fn due(execution: &Execution) -> Option<Millis> {
             let stop = active.stop.as_ref().map(|stop| stop.until);
             [Some(active.lease.expires_at), timeout, stop, execution.deadline].into_iter().flatten().min()
         }
-        State::Finished(Finished { purging: Some(purging), .. }) => {
-            Some(if purging.left > 0 { Millis(0) } else { purging.until })
-        }
+        State::Finished(Finished { purging: Some(purging), .. }) => Some(purging.until),
         State::Finished(finished) => Some(finished.at + execution.policy.retention.unwrap_or(Span::days(7))),
     }
 }
@@ -132,7 +130,8 @@ fn due(execution: &Execution) -> Option<Millis> {
 pub(in crate::checks) fn places(change: &Change<'_>) {
     for (_, execution) in change.executions() {
         let record = Record::Execution(execution.clone().into());
-        let names: Vec<String> = index::entries(&record).into_iter().map(|entry| entry.name).collect();
+        let names: Vec<String> =
+            index::entries(&Key::Execution(execution.id), &record).into_iter().map(|entry| entry.name).collect();
         assert_eq!(index::due(&record), due(execution), "{execution:?}");
         if execution.is_purging() {
             assert!(names.is_empty(), "what leaves is found by nobody");
