@@ -151,9 +151,11 @@ impl Stored for Arc<Execution> {
     fn bytes(&self) -> usize {
         let inline =
             |stored: &StoredPayload| if let StoredPayload::Json(json) = stored { json.as_str().len() } else { 64 };
+        let class: usize = self.requires.capabilities().map(|one| one.as_str().len() + 3).sum();
         let payloads = inline(&self.input) + self.result.as_ref().map_or(0, inline);
         let details = self.last.as_ref().and_then(|last| last.details.as_ref()).map_or(0, |json| json.as_str().len());
         self.usual_bytes()
+            + class
             + payloads
             + details
             + 192 * self.history.len()
