@@ -195,8 +195,6 @@ pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;
 pub const HISTORY_PAGE: usize = 32;
 /// Records that one step of a purge removes.
 pub const PURGE_PIECE: usize = 64;
-/// Entries of a log that one step removes; what is left of a log goes with the record that owns it.
-pub const LOG_PIECE: u64 = 2_000;
 /// Candidates that a rule gets in one page.
 pub const CANDIDATES_MAX: usize = 128;
 /// Pages that a rule looks through for a candidate that is still one: each takes two of [`NEED_ROUNDS_MAX`].

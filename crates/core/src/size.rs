@@ -13,7 +13,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// A written record, whose places were so many before the batch.
+    /// The size of a written record that was listed in `places_before` places before the batch.
     pub(crate) fn of(places_before: usize, after: Option<&Record>) -> Self {
         let bytes = after.map_or(0, |record| match record {
             Record::Unreadable(body) => body.len(),

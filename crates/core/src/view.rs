@@ -327,8 +327,7 @@ impl<'a> View<'a> {
         self.logs.push((log, LogChange::Append { seq, body }));
     }
 
-    /// Removes the entries of a log up to one of them. The store removes the whole log with its record; a longer log than
-    /// [`LOG_PIECE`](limits::LOG_PIECE) is removed in pieces before that.
+    /// Removes the entries of a log up to one of them. The store removes the whole log with its record.
     pub fn trim(&mut self, log: Key, through: u64) {
         self.logs.push((log, LogChange::Trim { through }));
     }

@@ -1,4 +1,4 @@
-//! Room for calls that wait to share a request: so many, and so many bytes. More calls wait for room, up to their deadline.
+//! Bounds the calls that wait to share a request, by number and bytes. Further calls wait for room, up to their deadline.
 
 use crate::{Error, Result};
 use onward_core::Span;
@@ -28,7 +28,7 @@ pub(super) struct Place {
 }
 
 impl Room {
-    /// Room for so many calls, and so many bytes of them.
+    /// Room for up to `items` calls and `bytes` bytes.
     pub(super) fn new(items: usize, bytes: usize) -> Self {
         let pieces = bytes / PIECE;
         Self {
@@ -38,7 +38,7 @@ impl Room {
         }
     }
 
-    /// Takes room for a call of about so many bytes.
+    /// Takes room for a call of about `bytes` bytes.
     ///
     /// # Errors
     /// When there was none for as long as it may wait.

@@ -90,9 +90,7 @@ formats!(struct QueueSeen { kind, class, used_at });
 
 impl Stored for LaneQueues {
     fn bytes(&self) -> usize {
-        let class = |class: &Class| class.capabilities().map(|one| one.as_str().len() + 3).sum::<usize>();
-        let queue = |seen: &QueueSeen| 64 + seen.kind.as_str().len() + class(&seen.class);
-        64 + self.queues.iter().map(queue).sum::<usize>()
+        self.usual_bytes() + Self::bytes(self)
     }
 
     fn entries(&self) -> Vec<Entry> {

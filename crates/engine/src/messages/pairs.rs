@@ -213,7 +213,7 @@ impl Serving {
         });
     }
 
-    /// So many were removed.
+    /// Notes that `count` messages were removed.
     pub(crate) fn removed(&self, count: usize) {
         self.with(|known, _| known.removing -= count);
     }

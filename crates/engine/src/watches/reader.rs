@@ -1,4 +1,4 @@
-//! Reads what is watched: one load for each partition at a time, whoever asked and however many watch.
+//! Reads what is watched: one load for each partition at a time, for all watches together.
 
 use super::registry::Load;
 use crate::api::query;
