@@ -55,7 +55,7 @@ pub(crate) struct World {
     home: Mutex<usize>,
     /// Workers that wait for work, and since when.
     idle: Mutex<BTreeMap<WorkerName, (Wants, Millis)>>,
-    /// Ends that somebody waits for, and since when.
+    /// Ends for which callers wait, and since when.
     waits: Mutex<BTreeMap<u64, (ExecutionId, Millis)>>,
     calm: AtomicBool,
     /// When everything that faults had cost is mended.

@@ -10,7 +10,7 @@ pub(crate) const WAITERS: u64 = 8;
 /// Longer than any run takes to tell an end after the last fault.
 const LONG: Span = Span::minutes(10);
 
-/// Somebody who waits.
+/// A caller that waits for ends.
 #[derive(Debug)]
 pub(crate) struct Waiter(pub(crate) Caller);
 
@@ -30,7 +30,7 @@ impl Waiter {
 }
 
 impl Caller {
-    /// Waits for an end; what is answered was so during the call, and nobody waits behind an end for long.
+    /// Waits for an end: the reply was true during the call, and comes soon after the end.
     async fn wait(&mut self, process: &Running, id: ExecutionId, time: Span) {
         let (world, since) = (self.world.clone(), self.since());
         self.note(process, format_args!("waits {time} for {id}"));

@@ -45,7 +45,7 @@ impl Checker {
         })
     }
 
-    /// An end that somebody still waits for although it came long ago, if there is one.
+    /// An end of long ago for which a caller still waits, if there is one.
     pub(crate) fn untold(&self, now: Millis, awaited: &[(ExecutionId, Millis)], patience: Span) -> Option<String> {
         awaited.iter().find_map(|(id, since)| {
             let seen = self.mirror.get(&store::Key::new(Key::Execution(*id).name()))?;

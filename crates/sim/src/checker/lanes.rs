@@ -71,7 +71,7 @@ impl Lanes {
         self.note_copies(when, changes)
     }
 
-    /// Whoever owes a decision no more has it.
+    /// A partition that is no more among those owed has the decision.
     fn acknowledged(&self, changes: &[Change]) -> Result<(), String> {
         for change in changes {
             let (Some(Record::LaneMaster(before)), Some(Record::LaneMaster(after))) =
