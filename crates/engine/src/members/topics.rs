@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::work::board::QueueKey;
 use onward_core::index::DueKind;
 use onward_core::record::{Execution, Record};
-use onward_core::{Key, Millis, PartitionId, Span, index};
+use onward_core::{Key, Millis, PartitionId, Span, digest, index};
 use onward_store::{Home, Wake};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,10 +94,10 @@ fn ends(change: &Change) -> bool {
     lives(change.before.as_deref()) && !lives(change.after.as_deref())
 }
 
-/// A short name of a key (FNV-1a), the same in every process. Other keys rarely share it, and are then read for nothing.
+/// A short name of a key, the same in every process. Keys that share it are read for nothing, and no caller can choose ids
+/// that do.
 pub(crate) fn short_name(key: &Key) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    key.name().bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+    u64::try_from(digest([key.name().as_bytes()]) >> 64).unwrap_or_default()
 }
 
 /// Whether a change lists a queue that was not listed before.
