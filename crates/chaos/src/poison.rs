@@ -1,4 +1,4 @@
-//! A message that nobody can read, put into the store behind the engines' backs.
+//! A damaged message, put into the store behind the engines' backs.
 
 use onward_core::record::{Format, Outbox, Record};
 use onward_core::{Key, Namespace, PartitionId, codec};
@@ -29,7 +29,7 @@ pub(crate) async fn plant(store: &dyn Store, chance: &Chance) -> io::Result<Stri
         batch.expect = vec![(key(&outbox), stored.map(|row| row.version)), (key(&poison), None)];
         let row =
             |of: &Key, body, due| onward_store::Record { key: key(of), version: id, body, entries: Vec::new(), due };
-        batch.put = vec![row(&outbox, next, None), row(&poison, "{\"v\":99}".into(), Some(1))];
+        batch.put = vec![row(&outbox, next, None), row(&poison, "damaged".into(), Some(1))];
         let outcome = store.commit(vec![batch]).await.map_err(io::Error::other)?;
         if matches!(outcome[..], [Outcome::Committed { .. }]) {
             return Ok(Key::Dead(from, to, seq).to_string());

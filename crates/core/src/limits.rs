@@ -193,7 +193,9 @@ pub const DELIVERY_FAILURES_TRACKED_MAX: usize = 10_000;
 
 /// Transitions in an execution's record; the next one moves them all to a page beside it.
 pub const HISTORY_PAGE: usize = 32;
-/// Records that one step of a purge removes.
+/// Records that the commit removes in which a purge begins: as many as most executions have beside their own, a large input and a large result.
+pub const PURGE_AT_ONCE: usize = 2;
+/// Records that one step of an errand of a purge removes.
 pub const PURGE_PIECE: usize = 64;
 /// Candidates that a rule gets in one page.
 pub const CANDIDATES_MAX: usize = 128;

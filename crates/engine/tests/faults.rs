@@ -3,12 +3,13 @@
 use async_trait::async_trait;
 use onward_core::record::{LaneState, PublicState};
 use onward_core::{
-    Class, ExecutionId, Kind, Lane, LaneChange, Name, Namespace, NewExecution, PartitionId, Payload, Policy, Reason,
-    Span, TagKey, TagValue, WorkerName, act, limits,
+    Category, Class, ExecutionId, Failure, Kind, Lane, LaneChange, Name, Namespace, NewExecution, PartitionId, Payload,
+    Policy, Reason, RetryPolicy, Span, TagKey, TagValue, WorkerName, act, end, limits,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
 use onward_engine::{Engine, Options, Scope, Wants};
 use onward_store::{Batch, Cursor, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, memory::Memory};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, watch};
@@ -478,6 +479,39 @@ async fn a_scope_covers_the_keys_of_its_namespace() {
         assert_eq!(keys(), if covered { 0 } else { 2 }, "a process of {namespace}");
         let metrics = stage.engine.metrics();
         assert_eq!((metrics.unique_expiry, metrics.idempotency_expiry), if covered { (1, 1) } else { (0, 0) });
+    }
+}
+
+/// The errand that removes what belongs to a purged execution is in scope with the execution, whose tags stay to the end.
+#[tokio::test]
+async fn a_scope_covers_the_errands_of_its_executions() {
+    let tag = (TagKey::parse("team").expect("a key"), TagValue::parse("blue").expect("a value"));
+    for covered in [true, false] {
+        let scope = Scope { namespace: None, tag: Some(tag.clone()) };
+        let stage = stage(1, Some(scope)).await;
+        let tags = if covered { [tag.clone()].into() } else { BTreeMap::new() };
+        let retry = Some(RetryPolicy::fixed(limits::RETRIES_MAX, Span(0)));
+        let policy = Policy { retry, ..Policy::default() };
+        let id = stage.engine.submit(NewExecution { tags, policy, ..work() }).await.expect("accepted").id;
+        for _ in 0..2 * limits::PURGE_AT_ONCE {
+            let held = stage.engine.claim(&worker(), Span(0)).await.expect("answered").remove(0);
+            stage
+                .engine
+                .report(held.fence, end::Fail { failure: Failure::new(Category::transient(), "again") })
+                .await
+                .expect("failed");
+        }
+        stage.engine.operate(&Namespace::default(), id, act::Cancel::default()).await.expect("cancelled");
+        stage.engine.operate(&Namespace::default(), id, act::Purge {}).await.expect("purged");
+        let left = || {
+            let name = format!("{id}/");
+            stage.memory.snapshot().records.keys().filter(|key| key.as_str().starts_with(&name)).count()
+        };
+        for _ in 0..120 {
+            stage.clock.advance(Span::seconds(1));
+            settle().await;
+        }
+        assert_eq!(left() == 0, covered, "{} are left", left());
     }
 }
 

@@ -32,8 +32,8 @@ pub(crate) fn interrupt(
     execution.reclaims += 1;
     execution.reclaims_in_a_row += 1;
     let again_at = at.now + pause(execution.reclaims_in_a_row);
-    ready::at(view, execution, again_at, (WhyDelayed::Reclaim, Next::Reclaim), at.now)?;
-    Ok(event(Some(again_at)))
+    let delayed = ready::at(view, execution, again_at, (WhyDelayed::Reclaim, Next::Reclaim), at.now)?;
+    Ok(event(Some(delayed.unwrap_or(again_at))))
 }
 
 /// The pause after this many lost leases in a row.

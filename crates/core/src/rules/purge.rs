@@ -1,8 +1,8 @@
 //! Removing an ended execution with all that belongs to it: first its contents, then its parts, its own record last.
 //!
-//! The first commit takes the execution out of every index, so that no query returns it, and empties its record. If
-//! it has parts, such as ended attempts, an errand removes them in pieces. The record stays until the call that changed it
-//! last, or that purges it, has stopped being repeated.
+//! The first commit takes the execution out of every index, so that no query returns it, empties its record, and removes
+//! the few parts that most executions have, such as a large input. An errand removes what is left in pieces. The record
+//! stays until the call that changed it last, or that purges it, has stopped being repeated.
 
 use crate::act::ActOutcome;
 use crate::record::{Errand, ErrandKind, Execution, Finished, Purging, Record, State, StoredPayload};
@@ -27,15 +27,18 @@ pub(crate) fn remove(
     view.event(Event::new(now, Subject::of(execution), What::Purged));
     // The call that purges is repeated for as long as the one before it.
     let last_call = if by.is_some() { now } else { execution.changed_at };
-    let until = last_call + limits::STUB_LIFE;
-    let parts = execution.parts().len();
-    if parts == 0 && until <= now {
+    let mut until = last_call + limits::STUB_LIFE;
+    let mut parts = execution.parts();
+    let left = parts.split_off(parts.len().min(limits::PURGE_AT_ONCE)).len();
+    view.for_each(parts, |view, part| if view.get(&part)?.is_some() { view.delete(part) } else { Ok(()) })?;
+    if left == 0 && until <= now {
         view.not_before(until);
         return view.delete(Key::Execution(execution.id));
     }
-    if parts > 0 {
-        let errand = Errand::new(u32::try_from(parts).unwrap_or(u32::MAX), now);
+    if left > 0 {
+        let errand = Errand::new(u32::try_from(left).unwrap_or(u32::MAX), now);
         view.put_new(Key::Errand(execution.id, ErrandKind::Purge), Record::Errand(errand))?;
+        until = until.max(now + limits::PURGE_RECHECK);
     }
     empty(execution);
     if let Some(by) = by {
@@ -49,13 +52,15 @@ pub(crate) fn remove(
 /// Removes the record, unless its errand is still under way.
 fn end(view: &mut View, mut shared: Arc<Execution>, now: Millis) -> Result<(), Stop> {
     let key = Key::Execution(shared.id);
-    if view.get(&Key::Errand(shared.id, ErrandKind::Purge))?.is_none() {
-        return view.delete(key);
-    }
+    let since = match view.get(&Key::Errand(shared.id, ErrandKind::Purge))?.as_deref() {
+        None => return view.delete(key),
+        Some(Record::Errand(errand)) => errand.since,
+        Some(_) => now,
+    };
     let execution = Arc::make_mut(&mut shared);
     execution.changed_at = now;
     if let State::Finished(Finished { purging: Some(purging), .. }) = &mut execution.state {
-        purging.until = now + limits::PURGE_RECHECK;
+        purging.until = since.max(now) + limits::PURGE_RECHECK;
     }
     view.put(key, Record::Execution(shared))
 }
@@ -67,24 +72,23 @@ pub(crate) fn piece(view: &mut View, id: ExecutionId, mut errand: Errand, now: M
     for part in &found.keys {
         view.delete(part.clone())?;
     }
-    if found.keys.is_empty() && errand.left > 0 {
+    if found.keys.is_empty() && (errand.left > 0 || found.has_unknown) {
         errand.put_off(now);
     } else {
         errand.done(found.keys.len(), now);
     }
     // A part of a kind that this version does not know waits for a version that does.
-    let damaged = errand.pauses > limits::ERRAND_PAUSES_MAX && !found.has_unknown;
-    if errand.left > 0 && !damaged {
+    let damaged = errand.pauses > limits::ERRAND_PAUSES_MAX;
+    if found.has_unknown || errand.left > 0 && !damaged {
         let next = errand.since;
         view.put(key, Record::Errand(errand))?;
         return Ok(Looked { acted: true, next: Some(next) });
     }
     view.delete(key)?;
-    match view.execution(id)? {
-        Some(execution) if emptied_until(&execution).is_some_and(|until| until <= now) => {
-            view.delete(Key::Execution(id))?;
-        }
-        _ => {}
+    let until = view.execution(id)?.as_deref().and_then(emptied_until);
+    if let Some(until) = until.filter(|until| *until <= now) {
+        view.not_before(until);
+        view.delete(Key::Execution(id))?;
     }
     Ok(Looked { acted: true, next: None })
 }

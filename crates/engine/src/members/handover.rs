@@ -5,7 +5,9 @@
 
 use crate::shared::Shared;
 use onward_core::{Key, Millis, PartitionId, Span, codec};
+use onward_store::Home;
 use parking_lot::Mutex;
+use std::fmt::Display;
 
 /// How long the home is left to other processes: longer than each of them waits between two tries for the lock.
 const PAUSE: Span = Span::seconds(2);
@@ -18,6 +20,9 @@ pub(crate) struct Handover(Mutex<Option<Millis>>);
 
 /// Notes that background work met a record that this build cannot read.
 pub(crate) async fn unreadable(shared: &Shared, partition: PartitionId, key: &str) {
+    if *shared.store.home().borrow() == Home::ByMembership {
+        return;
+    }
     let Ok(key) = key.parse::<Key>() else { return };
     let name = crate::binding::store_key(&key);
     let row = match shared.store.load(crate::binding::partition(partition), &[name]).await {
@@ -30,7 +35,10 @@ pub(crate) async fn unreadable(shared: &Shared, partition: PartitionId, key: &st
 }
 
 /// Notes that background work met a record that a newer build wrote.
-pub(crate) fn newer(shared: &Shared, key: &Key) {
+pub(crate) fn newer(shared: &Shared, key: &impl Display) {
+    if *shared.store.home().borrow() == Home::ByMembership {
+        return;
+    }
     let now = shared.clock.now();
     let mut last = shared.handover.0.lock();
     if last.is_some_and(|last| now < last + PAUSE + KEPT && last <= now) {

@@ -1,6 +1,7 @@
 //! Delivers messages that are read from the store: sets aside what is damaged, and waits where a newer version wrote.
 
 use crate::api::query;
+use crate::members::handover;
 use crate::messages::delivery;
 use crate::messages::pairs::{Ids, Serving, key};
 use crate::shared::Shared;
@@ -56,6 +57,7 @@ pub(super) async fn deliver(shared: &Shared, serving: &Serving, delivered: &Ids)
     match stopped {
         Some((seq, Content::Newer)) => {
             shared.metrics.messages_resting.add(1);
+            handover::newer(shared, &key((from, to), seq));
             Err(Rejection::RecordUnreadable { key: key((from, to), seq).to_string() }.into())
         }
         Some((seq, _)) => Err(Error::Internal(format!("message {seq} cannot be read"))),
@@ -137,7 +139,13 @@ async fn range(shared: &Shared, from: PartitionId, to: PartitionId) -> Result<Op
     match query::record(shared, from, &key).await? {
         None => Ok(None),
         Some(Record::Outbox(outbox)) => Ok(Some((outbox.first, outbox.next))),
-        Some(_) => Err(Rejection::RecordUnreadable { key: key.to_string() }.into()),
+        Some(unreadable) => {
+            if matches!(&unreadable, Record::Unreadable(body) if codec::needs_newer(body, shared.options.formats_known))
+            {
+                handover::newer(shared, &key);
+            }
+            Err(Rejection::RecordUnreadable { key: key.to_string() }.into())
+        }
     }
 }
 

@@ -38,12 +38,14 @@ impl CacheBudget {
 
     /// Begins a new era if this one has used its half; returns whether it did.
     fn turn(&self) -> bool {
-        let full = self.young.load(Ordering::Relaxed) > self.half;
-        if full {
-            self.young.store(0, Ordering::Relaxed);
+        let young = self.young.load(Ordering::Relaxed);
+        // One of several that find it full begins the era.
+        let turns =
+            young > self.half && self.young.compare_exchange(young, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if turns {
             self.era.fetch_add(1, Ordering::Relaxed);
         }
-        full
+        turns
     }
 }
 

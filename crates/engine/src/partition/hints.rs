@@ -108,9 +108,12 @@ pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) 
             continue;
         }
         let duty = match (before, after) {
+            // A purge is counted once, when it begins.
+            (Some(Record::Execution(before)), _) if before.is_purging() => continue,
             (Some(Record::Execution(before)), after) => duty(metrics, before, after),
             (Some(Record::Unique(_)), _) => &metrics.unique_expiry,
-            _ => &metrics.idempotency_expiry,
+            (Some(Record::Idempotency(_)), _) => &metrics.idempotency_expiry,
+            _ => continue,
         };
         duty.add(1);
     }

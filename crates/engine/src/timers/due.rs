@@ -1,6 +1,7 @@
 //! Background jobs for due times: fire them, read further ones, and sweep for lost hints.
 
 use crate::api::query;
+use crate::members::handover;
 use crate::members::roster::Homes;
 use crate::messages::delivery;
 use crate::shared::Shared;
@@ -153,9 +154,14 @@ async fn read(shared: &Shared, kind: DueKind, from: Place, until: Millis) -> Spa
         Ok(page) => {
             let last = page.items.last().filter(|_| page.more);
             let cut_at = last.map(|last| Place { time: kind.time(last.rank), after: Some(last.key.clone()) });
+            let now = shared.time.now();
             let time = |found: Found| {
-                let key = found.key.as_str().parse::<Key>().ok()?;
-                Some((kind.time(found.rank), PartitionId(found.partition.0), key))
+                let (time, key) = (kind.time(found.rank), found.key.as_str().parse::<Key>());
+                if key.is_err() && time <= now {
+                    // Of a kind that only a newer build knows.
+                    handover::newer(shared, &found.key.as_str());
+                }
+                Some((time, PartitionId(found.partition.0), key.ok()?))
             };
             reading.end(page.items.into_iter().filter_map(time).collect(), until, cut_at);
             Span(0)

@@ -8,8 +8,8 @@ use onward_core::{Key, PartitionId, Span};
 use onward_store::Cursor;
 use std::sync::Arc;
 
-/// Pages read after one wake-up. Farther behind, the reader starts again at the end, and everything watched is read.
-const PAGES_MAX: usize = 4;
+/// Commits read after one wake-up. Farther behind, the reader starts again at the end, and everything watched is read.
+const COMMITS_MAX: usize = 4 * PAGE;
 /// Pause after a failed read.
 const RETRY_AFTER: Span = Span(250);
 
@@ -46,16 +46,19 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 /// before is found by reading everything watched.
 async fn follow(shared: &Shared, from: Option<Cursor>) -> Result<Cursor, Error> {
     if let Some(mut cursor) = from {
-        for _ in 0..PAGES_MAX {
+        let mut read = 0;
+        while read < COMMITS_MAX {
             let page = shared.event_reads.shared(&*shared.store, &cursor).await?;
             page.commits.iter().for_each(|commit| tell(shared, commit));
             if page.gap {
                 shared.watches.suspect_all();
             }
             cursor = page.cursor.clone();
-            if page.commits.len() < PAGE {
+            // A page that is shared with other readers may be short although there is more.
+            if page.commits.is_empty() {
                 return Ok(cursor);
             }
+            read += page.commits.len();
         }
     }
     let end = shared.store.read_feed(&Cursor::end(), 1).await?;

@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 const PAGE_MIN: usize = 16;
 /// Pause of a claim after a failed read of the store.
 const READ_AGAIN_AFTER: Span = Span(100);
-/// How long a parked claim that got its first piece waits for others.
-const MORE_WITHIN: Span = Span(100);
+/// How long a parked claim that got its first piece waits for others, as a part of its lease.
+const MORE_PART: u64 = 4;
 
 /// Claims up to `wants.max` executions; if nothing is ready, waits up to `wait` for the first one.
 pub(crate) async fn claim(shared: &Shared, wants: &Wants, wait: Span) -> Result<Vec<Claimed>, Error> {
@@ -143,10 +143,26 @@ async fn more(shared: &Shared, wants: &Wants) -> Vec<Claimed> {
     if found.is_empty() {
         return Vec::new();
     }
+    let mut unanswered = Unanswered { shared, entries: found.clone() };
     tokio::select! {
         biased;
-        claimed = claim_found(shared, wants, found) => claimed.unwrap_or_default(),
-        () = shared.clock.sleep(MORE_WITHIN) => Vec::new(),
+        claimed = claim_found(shared, wants, found) => {
+            unanswered.entries.clear();
+            claimed.unwrap_or_default()
+        }
+        () = shared.clock.sleep(Span(wants.lease.0 / MORE_PART)) => Vec::new(),
+    }
+}
+
+/// Entries that are being claimed. What is not answered returns to the board, where a claim finds out what became of it.
+struct Unanswered<'a> {
+    shared: &'a Shared,
+    entries: Vec<(QueueKey, Position)>,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.entries.drain(..).for_each(|entry| self.shared.board.restore(entry));
     }
 }
 

@@ -36,11 +36,7 @@ impl Patience {
             self.0.remove(queue);
             return Vec::new();
         }
-        if self.0.len() >= QUEUES_MAX && !self.0.contains_key(queue) {
-            let oldest = self.0.iter().min_by_key(|(_, sightings)| sightings.at).map(|(queue, _)| queue.clone());
-            oldest.map(|queue| self.0.remove(&queue));
-        }
-        let sightings = self.0.entry(queue.clone()).or_default();
+        let sightings = self.of(queue);
         let before = std::mem::take(&mut sightings.first);
         sightings.first = page.iter().map(|place| (*place, before.get(place).copied().unwrap_or(now))).collect();
         sightings.at = now;
@@ -48,11 +44,22 @@ impl Patience {
         page.iter().filter(|place| before.get(place).is_some_and(|first| *first + PATIENCE <= now)).copied().collect()
     }
 
-    /// Leaves over what a look has brought beyond the claims that wait.
-    pub(crate) fn leave(&mut self, queue: &QueueKey, places: impl IntoIterator<Item = Position>) {
-        if let Some(sightings) = self.0.get_mut(queue) {
+    /// Leaves over what a look has brought beyond the claims that were served.
+    pub(crate) fn leave(&mut self, queue: &QueueKey, places: impl IntoIterator<Item = Position>, now: Millis) {
+        let mut places = places.into_iter().peekable();
+        if places.peek().is_some() {
+            let sightings = self.of(queue);
             sightings.left.extend(places);
+            sightings.at = now;
         }
+    }
+
+    fn of(&mut self, queue: &QueueKey) -> &mut Sightings {
+        if self.0.len() >= QUEUES_MAX && !self.0.contains_key(queue) {
+            let oldest = self.0.iter().min_by_key(|(_, sightings)| sightings.at).map(|(queue, _)| queue.clone());
+            oldest.map(|queue| self.0.remove(&queue));
+        }
+        self.0.entry(queue.clone()).or_default()
     }
 
     /// Takes up to `wants.max` of what was left over for a worker, from queues that are not excluded.
@@ -113,7 +120,7 @@ mod tests {
         let page: Vec<Position> = (0..5).map(place).collect();
         patience.look(&queue, &page, Millis(1_000));
         let mut seen = patience.look(&queue, &page, SOON);
-        patience.leave(&queue, seen.split_off(1));
+        patience.leave(&queue, seen.split_off(1), SOON);
         let two = Wants { max: 2, ..wants(&["a"]) };
         assert!(patience.take(&wants(&["b"]), SOON, |_| false).is_empty(), "another lane");
         assert!(patience.take(&two, SOON, |_| true).is_empty());
@@ -121,9 +128,12 @@ mod tests {
         assert_eq!(places(patience.take(&two, SOON + LEFT_FOR, |_| false)), page[1..3]);
         assert!(patience.take(&two, SOON + LEFT_FOR + Span(1), |_| false).is_empty(), "too long ago");
         patience.look(&queue, &page, SOON);
-        patience.leave(&queue, page.clone());
+        patience.leave(&queue, page.clone(), SOON);
         patience.clear(&queue);
         assert!(patience.take(&two, SOON, |_| false).is_empty(), "some of it was gone");
+        let mut fresh = Patience::default();
+        fresh.leave(&queue, page.clone(), SOON);
+        assert_eq!(places(fresh.take(&two, SOON, |_| false)), page[..2], "left by a claim that does not wait");
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         }
         for queue in queues {
             match read(&shared, &queue).await {
-                Ok(places) => shared.claim_matches(shared.board.match_remote(&queue, places)),
+                Ok(places) => shared.claim_matches(shared.board.match_remote(&queue, places, shared.clock.now())),
                 Err(error) => {
                     tracing::warn!(%error, lane = %queue.lane, "remote work could not be read; trying again");
                 }
@@ -53,7 +53,7 @@ pub(crate) async fn look(shared: &Shared, wants: &Wants) -> Result<Vec<Origin>, 
         let mut places = apart(shared, page(shared, &queue).await?);
         if !places.is_empty() {
             let rest = places.split_off(wants.max.min(places.len()));
-            shared.board.leave_remote(&queue, rest);
+            shared.board.leave_remote(&queue, rest, shared.clock.now());
             return Ok(places.into_iter().map(|place| (queue.clone(), place)).collect());
         }
     }

@@ -1,5 +1,6 @@
 //! End-to-end scenarios of the engine, each run on every store.
 
+mod batches;
 mod doctor;
 mod events;
 mod formats;

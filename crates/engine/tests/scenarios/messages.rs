@@ -5,7 +5,7 @@ use bytes::Bytes;
 use onward_core::record::{Format, LaneSettings, LaneState, Message, MessageBody, Outbox, Record};
 use onward_core::{Key, Lane, LaneChange, MessageId, Millis, Name, Namespace, PartitionId, Span, codec};
 use onward_engine::Engine;
-use onward_store::{self as store, Batch, IndexName, Outcome, Partition, Partitions, Range, Store, Version};
+use onward_store::{self as store, Batch, Home, IndexName, Outcome, Partition, Partitions, Range, Store, Version};
 
 const FROM: PartitionId = PartitionId(2);
 const TO: PartitionId = PartitionId(5);
@@ -53,9 +53,11 @@ async fn stored(store: &dyn Store) -> usize {
     page.items.iter().filter(|found| matches!(found.key.as_str().parse(), Ok(Key::Message(..)))).count()
 }
 
-/// Lets the engine pause and try again until something is so.
+/// Lets the engine pause and try again until something is so. What it leaves to other processes comes back by real time.
 async fn tried(world: &World, engine: &Engine, what: &str, done: impl AsyncFn() -> bool) {
+    let home = engine.store().home();
     eventually(what, async || {
+        home.clone().wait_for(|home| *home != Home::Nowhere).await.expect("the store is open");
         world.clock.advance(Span(50));
         // A look that asks the store takes its time, so that the disk is not outrun.
         engine.lane(&Namespace::default(), &lane()).await.expect("answered");
@@ -77,7 +79,7 @@ pub(crate) async fn a_newer_message_rests_and_nothing_overtakes_it(world: World)
         (key(2), message(3)),
     ];
     write(&*store, 0xa0, planted).await;
-    let engine = world.engine().await;
+    let engine = world.engine_on(store.clone()).await;
     let rests = async |times| {
         let before = engine.metrics().messages_resting;
         let rested = async || engine.metrics().messages_resting >= before + times;

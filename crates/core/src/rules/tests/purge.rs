@@ -39,6 +39,10 @@ fn errand(id: ExecutionId) -> Command {
     Command::Due(Due { key: Key::Errand(id, ErrandKind::Purge) })
 }
 
+fn has_errand(world: &World) -> bool {
+    world.record(&Key::Errand(id(1), ErrandKind::Purge)).is_some()
+}
+
 /// Runs the errand once; answers whether it is still there.
 fn go_on(world: &mut World) -> bool {
     let before = beside(world);
@@ -46,13 +50,13 @@ fn go_on(world: &mut World) -> bool {
     assert!(matches!(done.result, Ok(Reply::Due(Looked { acted: true, .. }))), "{:?}", done.result);
     assert!(done.events.is_empty(), "told once, when it begins");
     assert!(before - beside(world) <= limits::PURGE_PIECE + 1, "a piece is bounded");
-    world.record(&Key::Errand(id(1), ErrandKind::Purge)).is_some()
+    has_errand(world)
 }
 
 /// Purges execution 1 and removes all that belongs to it.
 fn purge(world: &mut World, command: u128) {
     assert_eq!(world.operate(command, id(1), Act::Purge(act::Purge {})), ActOutcome::Purged);
-    if beside(world) > 0 {
+    if has_errand(world) {
         while go_on(world) {}
     }
 }
@@ -71,16 +75,16 @@ fn nothing_is_left_whatever_belonged_to_it() {
         assert!(execution.is_purging());
         let record = Record::Execution(execution.into());
         assert!(index::entries(&Key::Execution(id(1)), &record).is_empty(), "no query returns it");
-        let mut pieces = 0;
-        if parts > 0 {
+        let (left, mut pieces) = (parts.saturating_sub(limits::PURGE_AT_ONCE), 0);
+        assert_eq!((beside(&world), has_errand(&world)), (left + usize::from(left > 0), left > 0));
+        if left > 0 {
             pieces = 1;
             while go_on(&mut world) {
+                assert_eq!(beside(&world), left - pieces * limits::PURGE_PIECE + 1, "and the errand");
                 pieces += 1;
-                let left = parts - (pieces - 1) * limits::PURGE_PIECE;
-                assert_eq!(beside(&world), left + 1, "and the errand");
             }
         }
-        assert_eq!((beside(&world), pieces), (0, parts.div_ceil(limits::PURGE_PIECE)), "{attempts} attempts");
+        assert_eq!((beside(&world), pieces), (0, left.div_ceil(limits::PURGE_PIECE)), "{attempts} attempts");
         let gone = world.when_due(id(1));
         assert_eq!((gone.result, gone.events.len()), (Ok(Reply::Due(Looked { acted: true, next: None })), 0));
         let stays = |key: &Key| matches!(key, Key::Queues(..) | Key::Unique(..));
@@ -90,8 +94,8 @@ fn nothing_is_left_whatever_belonged_to_it() {
 
 #[test]
 fn a_page_that_misses_parts_ends_nothing() {
-    let mut world = ended(4, true);
-    let last = Key::Attempt(id(1), 3).to_string();
+    let mut world = ended(8, true);
+    let last = Key::Attempt(id(1), 7).to_string();
     world.operate(60, id(1), Act::Purge(act::Purge {}));
     world.hidden.insert(last);
     assert!(go_on(&mut world), "one is left");
@@ -110,7 +114,7 @@ fn a_page_that_misses_parts_ends_nothing() {
 
 #[test]
 fn a_page_of_what_is_gone_is_passed_by() {
-    let mut world = ended(4, false);
+    let mut world = ended(9, false);
     world.stale = (1..=limits::PURGE_PIECE as u32 + 3)
         .map(|n| Candidate { rank: u64::from(n), key: Key::Attempt(id(1), 1_000 + n).name() })
         .collect();
@@ -120,9 +124,11 @@ fn a_page_of_what_is_gone_is_passed_by() {
 
 #[test]
 fn what_damage_has_removed_is_given_up_after_a_while_and_what_is_newer_is_not() {
-    for newer in [false, true] {
-        let mut world = ended(3, false);
-        world.records.remove(&Key::Attempt(id(1), 2));
+    for (newer, damaged) in [(false, true), (true, true), (true, false)] {
+        let mut world = ended(8, false);
+        if damaged {
+            world.records.remove(&Key::Attempt(id(1), 6));
+        }
         if newer {
             world.stale.push(Candidate { rank: u64::MAX, key: format!("{}/z/1", id(1)).into() });
         }
@@ -132,7 +138,7 @@ fn what_damage_has_removed_is_given_up_after_a_while_and_what_is_newer_is_not() 
             world.now = world.record(&Key::Errand(id(1), ErrandKind::Purge)).and_then(index::due).unwrap();
             steps += 1;
         }
-        assert_eq!(world.record(&Key::Errand(id(1), ErrandKind::Purge)).is_some(), newer);
+        assert_eq!(has_errand(&world), newer, "damaged: {damaged}");
         if newer {
             world.when_due(id(1));
         }
@@ -273,8 +279,8 @@ fn an_idempotency_key_keeps_its_own_time() {
 
 #[test]
 fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
-    let mut world = ended(2, true);
-    let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 2, attempt: 2 };
+    let mut world = ended(1, true);
+    let fence = crate::Fence { execution: id(1), lease: crate::LeaseId(10), epoch: 1, attempt: 1 };
     // However old it is: the call that purges it may be repeated too.
     world.pass(Span::days(1));
     let purged = world.now;
@@ -290,7 +296,7 @@ fn repeated_calls_find_themselves_for_a_while_and_nothing_of_the_contents() {
     let complete = make::complete(50, fence);
     assert_eq!(world.accept(&complete), Reply::Report(Reported::ENDED));
     assert_eq!(world.refuse(&make::operate(61, id(1), make::replay())), Rejection::Purged(id(1)));
-    while go_on(&mut world) {}
+    assert!(!has_errand(&world));
     world.now = purged + limits::STUB_LIFE - Span(1);
     assert_eq!(world.accept(&due(id(1))), Reply::Due(Looked { acted: false, next: Some(purged + limits::STUB_LIFE) }));
     let gone = world.when_due(id(1));
@@ -327,15 +333,18 @@ fn a_report_on_an_attempt_that_is_gone_is_neither_confirmed_nor_denied() {
 }
 
 #[test]
-fn what_changed_long_ago_goes_with_its_last_part() {
-    for parts in [true, false] {
-        let mut world = ended(if parts { 2 } else { 1 }, parts);
+fn what_changed_long_ago_goes_in_one_commit_unless_it_is_large() {
+    for (attempts, payloads, large) in [(1, false, false), (1, true, false), (40, true, true)] {
+        let mut world = ended(attempts, payloads);
         world.pass(limits::STUB_LIFE);
         world.now = world.execution(id(1)).due().unwrap().max(world.now);
-        world.accept(&due(id(1)));
-        assert_eq!(world.find(id(1)).is_some(), parts);
-        if parts {
-            assert!(!go_on(&mut world));
+        let looked = world.accept(&due(id(1)));
+        let again = large.then(|| world.now + limits::PURGE_RECHECK);
+        assert_eq!(looked, Reply::Due(Looked { acted: true, next: again }), "its errand comes first");
+        assert_eq!((world.find(id(1)).is_some(), beside(&world) > 0), (large, large));
+        if large {
+            assert!(!go_on(&mut world), "one piece");
+            assert_eq!(world.when_due(id(1)).result, Ok(Reply::Due(Looked { acted: true, next: None })));
         }
         assert!(world.find(id(1)).is_none() && beside(&world) == 0);
     }

@@ -135,7 +135,7 @@ impl Board {
     }
 
     /// Matches remote work with waiters; the rest is left over for the next claims.
-    pub(crate) fn match_remote(&self, key: &QueueKey, places: Vec<Position>) -> Vec<Match> {
+    pub(crate) fn match_remote(&self, key: &QueueKey, places: Vec<Position>, now: Millis) -> Vec<Match> {
         let mut inner = self.lock();
         let (mut places, mut matches) = (places.into_iter(), Vec::new());
         while !places.as_slice().is_empty()
@@ -143,13 +143,13 @@ impl Board {
         {
             matches.extend(places.next().map(|place| Match { waiter, origin: (key.clone(), place) }));
         }
-        inner.patience.leave(key, places);
+        inner.patience.leave(key, places, now);
         matches
     }
 
     /// Leaves remote work over for the next claims.
-    pub(crate) fn leave_remote(&self, key: &QueueKey, places: Vec<Position>) {
-        self.lock().patience.leave(key, places);
+    pub(crate) fn leave_remote(&self, key: &QueueKey, places: Vec<Position>, now: Millis) {
+        self.lock().patience.leave(key, places, now);
     }
 
     /// Notes that work was gone when it was claimed.
