@@ -145,11 +145,6 @@ impl Weather {
         self.deaf.fill(Millis(0));
     }
 
-    /// Whether nothing goes wrong any more.
-    pub(crate) fn is_calm(&self) -> bool {
-        self.calm
-    }
-
     pub(crate) fn count(&mut self, fault: Fault) {
         *self.counts.entry(fault).or_default() += 1;
     }
