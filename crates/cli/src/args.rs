@@ -11,7 +11,8 @@ mod tools;
 
 use crate::examples::{
     BULK_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES,
-    KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESULT_EXAMPLES, SUBMIT_EXAMPLES, TOP_EXAMPLES, WHY_EXAMPLES,
+    KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESULT_EXAMPLES, SIGNAL_EXAMPLES, SUBMIT_EXAMPLES, TOP_EXAMPLES,
+    WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
@@ -121,6 +122,11 @@ pub(crate) enum Command {
     /// Explain what an execution is waiting for and what would unblock it.
     #[command(after_help = WHY_EXAMPLES)]
     Why(GetArgs),
+    /// Send a signal to an execution; one that comes before its wait is kept.
+    #[command(after_help = SIGNAL_EXAMPLES)]
+    Signal(SignalArgs),
+    /// Show what an execution waits for, what it waited for, and the signals that were sent to it.
+    Waits(Target),
     #[command(flatten)]
     Operate(OperateCommand),
     /// Apply one action to all executions that match a filter.

@@ -90,6 +90,12 @@ Examples:
   onward events --follow --endings
   onward --json events --what lease_expired --what lease_revoked";
 
+pub(crate) const SIGNAL_EXAMPLES: &str = "\
+Examples:
+  onward signal x-0192f0c8-… paid --payload '{\"cents\":1200}' --key event-17
+  onward signal x-0192f0c8-… ask --name approve
+  onward waits x-0192f0c8-…";
+
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
 Work may go on meanwhile. Exit code 1 when something is wrong and was not repaired.
 

@@ -78,5 +78,6 @@ fn policy(args: &LaneSetArgs) -> Result<Policy, Problem> {
         max_replays: args.max_replays,
         retention: span("--retention", args.retention.as_deref())?,
         dedup_window: span("--remember-keys", args.remember_keys.as_deref())?,
+        on_exhausted: args.on_exhausted.map(Into::into),
     })
 }

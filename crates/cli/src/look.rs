@@ -126,6 +126,12 @@ fn said(release: &Release) -> String {
         Release::LaneOpened { lane } => format!("lane {lane} is opened again (onward lane resume {lane})"),
         Release::TimeComes { at } => format!("its time comes at {}", show(*at)),
         Release::RunNow => "an operator runs it now (onward reschedule ID)".to_owned(),
+        Release::Signalled { waits } => {
+            let waits = waits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            format!("a signal comes for {waits} (onward signal ID WAIT)")
+        }
+        Release::SuspensionTimesOut { at } => format!("its wait times out at {}", show(*at)),
+        Release::OperatorResumes => "an operator resumes it (onward resume ID)".to_owned(),
         Release::WorkerReports { worker } => format!("worker {worker} reports"),
         Release::LeaseRunsOut { at } => format!("its lease runs out at {} unless it is renewed", show(*at)),
         Release::AttemptTimesOut { at } => format!("its attempt times out at {}", show(*at)),

@@ -28,6 +28,7 @@ mod serve;
 #[cfg(feature = "server")]
 mod settings;
 mod shape;
+mod signal;
 mod submit;
 mod time;
 mod top;
@@ -101,6 +102,8 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         Command::Attempts(target) => look::run(Aspect::Attempts, &target, &store, json).await,
         Command::History(target) => look::run(Aspect::History, &target, &store, json).await,
         Command::Why(args) => look::why(&args, &store, json).await,
+        Command::Signal(args) => signal::send(args, &store, json).await,
+        Command::Waits(target) => signal::waits(target, &store, json).await,
         Command::Operate(command) => operate::run(command, &store, json).await,
         Command::Bulk(args) => bulk::run(args, &store, json).await,
         Command::Events(args) => events::run(args, &store, json).await,

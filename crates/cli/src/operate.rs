@@ -1,7 +1,8 @@
-//! `onward cancel`, `replay`, `reschedule`, `priority`, `tag`, `annotate`, `revoke`, `purge`: what operators do with one execution.
+//! `onward cancel`, `pause`, `resume`, `replay` and the other commands by which operators act on one execution.
 
 use crate::args::{
-    AnnotateArgs, CancelArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, TagArgs, Target,
+    AnnotateArgs, CancelArgs, CloseWaitArgs, OperateCommand, PriorityArgs, ReasonArgs, RescheduleArgs, ResumeArgs,
+    TagArgs, Target,
 };
 use crate::problem::{Exit, Problem};
 use crate::submit::{parse, span, tags, when};
@@ -32,6 +33,15 @@ fn order(command: OperateCommand) -> Result<(Target, Act), Problem> {
         OperateCommand::Annotate(AnnotateArgs { target, note }) => (target, act::Annotate { note: note.into() }.into()),
         OperateCommand::Revoke(ReasonArgs { target, reason }) => {
             (target, act::Revoke { lease: None, reason: Reason::new(&reason) }.into())
+        }
+        OperateCommand::Pause(ReasonArgs { target, reason }) => {
+            (target, act::Pause { reason: Reason::new(&reason) }.into())
+        }
+        OperateCommand::Resume(ResumeArgs { target, delay }) => {
+            (target, act::Resume { delay: span("--delay", delay.as_deref())? }.into())
+        }
+        OperateCommand::CloseWait(CloseWaitArgs { target, wait }) => {
+            (target, act::CloseWait { wait: parse(&wait)? }.into())
         }
         OperateCommand::Purge(target) => (target, act::Purge {}.into()),
     })
@@ -66,6 +76,11 @@ fn said(id: ExecutionId, outcome: ActOutcome) -> String {
         ActOutcome::Tagged => format!("changed the tags of {id}"),
         ActOutcome::Annotated => format!("changed the note on {id}"),
         ActOutcome::Revoked { epoch, .. } => format!("took {id} from its worker (lease {epoch}); it is ready again"),
+        ActOutcome::Paused => format!("{id} is held; no worker gets it until it is resumed (onward resume {id})"),
+        ActOutcome::Resumed { until: Some(until) } => format!("{id} goes on at {}", time::show(until)),
+        ActOutcome::Resumed { until: None } => format!("{id} goes on"),
+        ActOutcome::WaitClosed { resumed: true } => format!("closed the wait; {id} goes on"),
+        ActOutcome::WaitClosed { resumed: false } => format!("closed the wait; {id} waits for others"),
         ActOutcome::Replayed { replays } => format!("{id} runs again (replay {replays})"),
         ActOutcome::Purged => format!("purged {id}"),
     }

@@ -76,7 +76,7 @@ pub(crate) fn when(delay: Option<&str>, at: Option<&str>) -> Result<When, Proble
     at.map_or(Ok(When::Now), |at| time::at("--at", at).map(When::At))
 }
 
-fn input(text: &str, content_type: Option<&str>) -> Result<Payload, Problem> {
+pub(crate) fn input(text: &str, content_type: Option<&str>) -> Result<Payload, Problem> {
     let bytes = match text.strip_prefix('@') {
         Some(path) => {
             let unreadable = |error| unreadable(path, &error);

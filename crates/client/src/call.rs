@@ -1,11 +1,12 @@
 //! Every call of a client as data, and its answer, so that an engine, a server and whatever stands between are alike.
 
-use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
+use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest, WaitsInfo};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use onward_core::record::{ExpiredBy, PublicState, Transition};
 use onward_core::{
     Act, ActOutcome, Actor, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, Payload, Reason, Renewed, Report, Reported, Span, Submitted,
+    Namespace, NewExecution, NewSignal, NewSuspension, Payload, Reason, Renewed, Report, Reported, SignalId, Signalled,
+    Span, Submitted, Suspended,
 };
 use onward_engine::{Counts, EventFilter, FindFilter, LaneListing, Told, Wants};
 
@@ -68,6 +69,33 @@ asks! {
         reports: Vec<Report>,
         /// To whom, and how much.
         claim: Option<Wants>,
+    },
+    /// Suspend an attempt, or tell what has come already.
+    "suspend" Suspend {
+        /// Names this call.
+        command: CommandId,
+        /// Whose.
+        lease: Fence,
+        /// What it waits for.
+        new: Box<NewSuspension>,
+    },
+    /// Send a signal to an execution.
+    "signal" Signal {
+        /// Names this call.
+        command: CommandId,
+        /// Which.
+        id: ExecutionId,
+        /// The signal.
+        signal: Box<NewSignal>,
+    },
+    /// List the waits and signals of an execution.
+    "waits" Waits(ExecutionId),
+    /// Read what a signal carries.
+    "signal_payload" SignalPayload {
+        /// Which execution.
+        id: ExecutionId,
+        /// Which signal.
+        signal: SignalId,
     },
     /// Note how far an attempt is.
     "progress" Progress {
@@ -170,9 +198,17 @@ impl Ask {
     #[must_use]
     pub fn execution(&self) -> Option<ExecutionId> {
         match self {
-            Self::Get(id) | Self::Input(id) | Self::Attempts(id) | Self::History(id) | Self::Why(id) => Some(*id),
-            Self::Ending { id, .. } | Self::Operate { id, .. } => Some(*id),
-            Self::Progress { lease, .. } => Some(lease.execution),
+            Self::Get(id)
+            | Self::Input(id)
+            | Self::Attempts(id)
+            | Self::History(id)
+            | Self::Why(id)
+            | Self::Waits(id) => Some(*id),
+            Self::Ending { id, .. }
+            | Self::Operate { id, .. }
+            | Self::Signal { id, .. }
+            | Self::SignalPayload { id, .. } => Some(*id),
+            Self::Progress { lease, .. } | Self::Suspend { lease, .. } => Some(lease.execution),
             _ => None,
         }
     }
@@ -250,6 +286,12 @@ answers! {
     Renewed(Vec<Result<Renewed>>),
     /// To reports.
     Reported(Reports),
+    /// To a suspension.
+    Suspended(Suspended),
+    /// To a signal.
+    Signalled(Signalled),
+    /// Waits and signals.
+    Waits(Box<WaitsInfo>),
     /// To what an attempt said about itself.
     Noted(Renewed),
     /// An execution; nothing when there is none.

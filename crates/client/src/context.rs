@@ -1,7 +1,7 @@
 //! What a handler knows about the attempt it runs, and how it learns that it should stop.
 
 use crate::call::Ask;
-use crate::worker::{Sign, Stage};
+use crate::worker::{Hub, Sign, Stage};
 use crate::{Client, Result};
 use onward_core::record::AttemptKind;
 use onward_core::{Claimed, ExecutionId, Kind, Lane, Millis, Name, Reason, Renewed, TagKey, TagValue, TraceContext};
@@ -17,6 +17,7 @@ pub struct Context {
     claimed: Arc<Claimed>,
     sign: watch::Receiver<Sign>,
     stage: watch::Receiver<Stage>,
+    hub: Arc<Hub>,
 }
 
 impl Context {
@@ -25,8 +26,14 @@ impl Context {
         claimed: Claimed,
         sign: watch::Receiver<Sign>,
         stage: watch::Receiver<Stage>,
+        hub: Arc<Hub>,
     ) -> Self {
-        Self { client, claimed: Arc::new(claimed), sign, stage }
+        Self { client, claimed: Arc::new(claimed), sign, stage, hub }
+    }
+
+    /// The waits of this attempt.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     /// The execution; the same in every attempt, so it can be the key of effects that must happen once.
@@ -47,7 +54,7 @@ impl Context {
         self.claimed.attempt_kind
     }
 
-    /// Whether the attempt goes on after [`Failed::later`](crate::Failed::later).
+    /// Whether the attempt goes on after [`Failed::later`](crate::Failed::later) or after a wait.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.claimed.resumed
@@ -108,10 +115,12 @@ impl Context {
         &self.client
     }
 
-    /// Whether the lease is lost: somebody else may run the execution now and what this attempt returns is ignored.
+    /// Whether the attempt is over for this handler: its lease is lost, or it was stopped, suspended or reported. What it
+    /// returns is ignored, and another worker may run the execution. A handler is dropped at its next `.await` then; code that
+    /// blocks, such as in `spawn_blocking`, asks this from time to time.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.sign.borrow().lost
+        self.sign.borrow().lost || self.sign.has_changed().is_err()
     }
 
     /// Ends when the lease is lost; a long handler races its work against this.

@@ -113,11 +113,15 @@ mod remote;
 #[path = "no_remote.rs"]
 mod remote;
 #[cfg(feature = "embedded")]
+mod signals;
+#[cfg(feature = "embedded")]
 mod submission;
 #[cfg(feature = "embedded")]
 pub mod testing;
 #[cfg(feature = "embedded")]
 mod views;
+#[cfg(feature = "embedded")]
+mod waiting;
 #[cfg(feature = "embedded")]
 pub mod wire;
 #[cfg(feature = "embedded")]
@@ -140,17 +144,20 @@ pub use {
     onward_store as store,
     opening::open_store,
     options::{ApiKeyText, ClientOptions},
+    signals::Signal,
     submission::Submission,
+    waiting::{AskPerson, Chosen, Received, WaitAll, WaitAny, WaitFor, WaitForPeople},
     worker::{Worker, WorkerHandle},
 };
 
 pub use onward_core::record::{
-    AttemptKind, Cancellation, Canceller, ExpiredBy, LaneState, Progress, PublicState, StopRequest,
+    AttemptKind, Cancellation, Canceller, ExpiredBy, LaneState, OnTimeout, Progress, PublicState, SignalEffect,
+    StopRequest,
 };
 pub use onward_core::{
     Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name, NameError,
-    Namespace, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, Span, Submitted, TagKey, TagValue,
-    TraceContext, TraceError, UniqueKey, WorkerName, limits,
+    Namespace, OnExhausted, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, SignalId, SignalName,
+    Signalled, Span, Submitted, TagKey, TagValue, TraceContext, TraceError, UniqueKey, WaitName, WorkerName, limits,
 };
 
 /// The snippets of the guides, which run as tests.

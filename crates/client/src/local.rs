@@ -3,13 +3,13 @@
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::keys::Secret;
-use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest};
+use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest, WaitsInfo};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
     Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Progress, Rejection, Report,
-    RevokeKey, SetLane, Span, limits,
+    RevokeKey, SetLane, Signal, Span, Suspend, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, EventFilter, Subscription, Told, Wants};
@@ -43,6 +43,18 @@ impl Local {
             Ask::Progress { lease, percent, message } => {
                 engine.run(Progress { fence: lease, percent, message }).await?.into()
             }
+            Ask::Suspend { command, lease, new } => engine.run(Suspend { command, fence: lease, new }).await?.into(),
+            Ask::Signal { command, id, signal } => {
+                engine.run(Signal { command, namespace, execution: id, by, proof: None, signal }).await?.into()
+            }
+            Ask::Waits(id) => {
+                let execution = self.existing(&namespace, id).await?;
+                Box::new(WaitsInfo::of(&execution, engine.waits(&execution).await?)).into()
+            }
+            Ask::SignalPayload { id, signal } => match self.visible(&namespace, id).await? {
+                Some(execution) => engine.payload(&execution, PayloadSlot::Signal(signal)).await?.into(),
+                None => None::<Payload>.into(),
+            },
             Ask::Get(id) => self.visible(&namespace, id).await?.map(|found| Box::new(Description::of(&found))).into(),
             Ask::Ending { id, wait } => self.ending(&namespace, id, wait).await?.into(),
             Ask::Input(id) => self.input(&namespace, id).await?.into(),

@@ -114,6 +114,34 @@ impl Client {
         self.operate(id, act::Purge {}).await.map(|_| ())
     }
 
+    /// Holds an execution: no worker gets it until it is resumed. A running attempt loses its lease and goes on afterwards;
+    /// delays, waits and deadlines go on underneath.
+    ///
+    /// # Errors
+    /// A refusal when it has ended, or a failure of the store.
+    pub async fn pause(&self, id: ExecutionId, reason: &str) -> Result<()> {
+        self.operate(id, act::Pause { reason: Reason::new(reason) }).await.map(|_| ())
+    }
+
+    /// Resumes an execution that is held, or one that is suspended without what it waits for.
+    ///
+    /// # Errors
+    /// A refusal when it is neither, or a failure of the store.
+    pub async fn resume(&self, id: ExecutionId) -> Result<()> {
+        self.operate(id, act::Resume::default()).await.map(|_| ())
+    }
+
+    /// Ends one wait of a suspended execution without a signal, as if it had come. Answers whether the execution goes on.
+    ///
+    /// # Errors
+    /// A refusal when it does not wait for this, or a failure of the store.
+    pub async fn close_wait(&self, id: ExecutionId, wait: &str) -> Result<bool> {
+        match self.operate(id, act::CloseWait { wait: wait.parse()? }).await? {
+            ActOutcome::WaitClosed { resumed } => Ok(resumed),
+            _ => Ok(false),
+        }
+    }
+
     /// Does something with an execution.
     ///
     /// # Errors

@@ -4,7 +4,12 @@ use crate::call::Ask;
 use crate::options::span;
 use crate::{Client, Error, Result};
 use futures_util::future::BoxFuture;
-use onward_core::{Capability, Class, Millis, NewExecution, Payload, RetryPolicy, Submitted, TagKey, TagValue, When};
+use onward_core::record::WaitAddress;
+use onward_core::{
+    Capability, Class, Millis, NewExecution, NewSignal, OnExhausted, Payload, RetryPolicy, Submitted, TagKey, TagValue,
+    When,
+};
+use serde::Serialize;
 use std::future::IntoFuture;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -76,6 +81,22 @@ impl Submission {
     /// Makes another submission with the same key answer this execution instead of making one, until this one ends.
     pub fn unique_key(self, key: &str) -> Self {
         self.with(key.parse(), |new, key| new.unique_key = Some(key))
+    }
+
+    /// Sends a signal along with a unique key, in the same commit: to the execution that has the key, or to this one if none
+    /// has.
+    pub fn signal<T: Serialize + ?Sized>(self, wait: &str, value: &T) -> Self {
+        let signal = wait.parse::<WaitAddress>().map_err(Error::from).and_then(|wait| {
+            let mut signal = NewSignal::new(wait);
+            signal.set_payload(Payload::of(value)?);
+            Ok(signal)
+        });
+        self.with(signal, |new, signal| new.signal = Some(Box::new(signal)))
+    }
+
+    /// Holds the execution for an operator when an attempt fails and no retry is left, instead of letting it fail.
+    pub fn pause_when_exhausted(self) -> Self {
+        self.set(|new| new.policy.on_exhausted = Some(OnExhausted::Pause))
     }
 
     /// What to do when an attempt fails; three retries with growing pauses unless chosen.

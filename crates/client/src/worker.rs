@@ -2,9 +2,11 @@
 
 mod attempt;
 mod heartbeat;
+mod hub;
 mod leases;
 mod report;
 mod running;
+mod suspend;
 
 use crate::handler::{self, Handler};
 use crate::options::span;
@@ -15,7 +17,7 @@ use running::Running;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use attempt::{Taken, run_one};
+pub(crate) use hub::{Hub, Wanted};
 pub(crate) use leases::Sign;
 pub(crate) use running::{Stage, WorkerState};
 
@@ -46,6 +49,8 @@ const GRACE_DEFAULT: Span = Span::seconds(30);
 pub struct Worker {
     client: Client,
     handlers: BTreeMap<Kind, Handler>,
+    /// Kinds whose handlers are never stopped half-way.
+    uninterrupted: BTreeSet<Kind>,
     lanes: Vec<Lane>,
     capabilities: Class,
     concurrency: usize,
@@ -75,6 +80,7 @@ impl Worker {
         Self {
             client: client.borrow().clone(),
             handlers: BTreeMap::new(),
+            uninterrupted: BTreeSet::new(),
             lanes: Vec::new(),
             capabilities: Class::default(),
             concurrency: CONCURRENCY_DEFAULT,
@@ -243,7 +249,20 @@ impl Worker {
             lease: self.lease,
             max: self.concurrency,
         };
-        Ok(WorkerState::new(self.client, self.handlers, wants))
+        Ok(WorkerState::new(self.client, self.handlers, self.uninterrupted, wants))
+    }
+
+    /// Lets the handler of a kind run to its end even when its lease is lost, its attempt has timed out or its cancellation
+    /// is due, for work that must not be broken off half-way. What it returns then is ignored, and its slot stays taken.
+    /// Handlers of all other kinds are dropped at their next `.await`; code that blocks can ask
+    /// [`Context::is_cancelled`](crate::Context::is_cancelled).
+    #[must_use]
+    pub fn uninterrupted(self, kind: &str) -> Self {
+        let kind = kind.parse();
+        self.with(|worker| {
+            worker.uninterrupted.insert(kind?);
+            Ok(())
+        })
     }
 
     fn register(self, kind: &str, handler: Handler) -> Self {

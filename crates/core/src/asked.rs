@@ -19,7 +19,7 @@ impl Asked {
     pub fn of(new: &NewExecution) -> Self {
         let NewExecution { namespace: _, idempotency_key: _, unique_key: _, uuid: _, trace: _, call: _, .. } = new;
         let NewExecution { kind, lane, priority, delay, run_at, expires_after, expires_at, input: _, .. } = new;
-        let NewExecution { input_bytes, tags, requires, policy, .. } = new;
+        let NewExecution { input_bytes, tags, requires, policy, signal, .. } = new;
         let (content_type, input) = new.input_parts();
         let json = std::str::from_utf8(input).ok().filter(|_| input_bytes.is_none());
         let input = json.map_or_else(|| [content_type.as_bytes(), b"\n", input].concat(), meaning::of);
@@ -34,6 +34,7 @@ impl Asked {
             ("expires_at", expires_at.as_ref().map(encoded)),
             ("tags", (!tags.is_empty()).then(|| encoded(tags))),
             ("requires", (!requires.is_empty()).then(|| encoded(requires))),
+            ("signal", signal.as_ref().map(encoded)),
             ("policy", (!policy.is_default()).then(|| encoded(policy))),
         ];
         let fingerprint = |value: Vec<u8>| Fingerprint(digest([&value[..]]));

@@ -129,9 +129,12 @@ pub fn judge<'a>(key: &Key, record: &Record, now: Millis, beside: impl Fn(&Key) 
 /// The execution of a record that is part of one.
 pub(crate) fn owner(key: &Key) -> Vec<Key> {
     match key {
-        Key::Attempt(owner, _) | Key::History(owner, _) | Key::Payload(owner, _) | Key::Errand(owner, _) => {
-            vec![Key::Execution(*owner)]
-        }
+        Key::Attempt(owner, _)
+        | Key::History(owner, _)
+        | Key::Payload(owner, _)
+        | Key::Signal(owner, _)
+        | Key::Wait(owner, _)
+        | Key::Errand(owner, _) => vec![Key::Execution(*owner)],
         _ => Vec::new(),
     }
 }

@@ -1,7 +1,13 @@
 //! Events: one per transition, written once to the partition's feed in the commit of the transition.
 
-use crate::record::{Canceller, Execution, ExpiredBy, Format, Formatted, LaneState, Outcome, formats, is_default};
-use crate::{Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, WorkerName};
+use crate::record::{
+    Canceller, Execution, ExpiredBy, Format, Formatted, HowOver, LaneState, OnTimeout, Outcome, SignalEffect, WaitRef,
+    formats, is_default,
+};
+use crate::{
+    Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, SignalId, SignalName, WaitName,
+    WorkerName,
+};
 use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -228,15 +234,21 @@ events! {
         attempt: u32,
         /// Category of the failure.
         category: Category,
-        /// Time of the retry; absent when the execution failed.
+        /// Time of the retry; absent when the execution failed or is held.
         retry_at: Option<Millis>,
+        /// Whether no retry was left and the execution is held for an operator.
+        #[serde(default, skip_serializing_if = "is_default")]
+        held: bool,
     },
     /// The lease expired, which interrupted the attempt.
     "lease_expired" LeaseExpired {
         /// Number of the attempt.
         attempt: u32,
-        /// Time from which it can be claimed again; absent when the execution failed.
+        /// Time from which it can be claimed again; absent when the execution failed or is held.
         again_at: Option<Millis>,
+        /// Whether too many leases were lost and the execution is held for an operator.
+        #[serde(default, skip_serializing_if = "is_default")]
+        held: bool,
     },
     /// The lease was returned.
     "returned" Returned {
@@ -250,8 +262,11 @@ events! {
         /// Reason.
         #[serde(default, skip_serializing_if = "Reason::is_empty")]
         reason: Reason,
-        /// Time from which it can be claimed again; absent when the execution failed.
+        /// Time from which it can be claimed again; absent when the execution failed or is held.
         again_at: Option<Millis>,
+        /// Whether too many leases were lost and the execution is held for an operator.
+        #[serde(default, skip_serializing_if = "is_default")]
+        held: bool,
     },
     /// The attempt timed out; the execution is retried at `retry_at`, or has expired.
     "timed_out" TimedOut {
@@ -259,8 +274,11 @@ events! {
         attempt: u32,
         /// Time of the retry; absent when the execution expired.
         retry_at: Option<Millis>,
-        /// Why the execution expired; absent when it is retried.
+        /// Why the execution expired; absent when it is retried or held.
         expired_by: Option<ExpiredBy>,
+        /// Whether no retry was left and the execution is held for an operator.
+        #[serde(default, skip_serializing_if = "is_default")]
+        held: bool,
     },
     /// The deadline passed, and the execution expired.
     "expired" Expired {
@@ -294,6 +312,56 @@ events! {
         /// Whether that attempt was paused, so that no worker held a lease.
         #[serde(default, skip_serializing_if = "is_default")]
         paused: bool,
+    },
+    /// The attempt was suspended: it waits without a worker, and its lease is over.
+    "suspended" Suspended {
+        /// Number of the attempt.
+        attempt: u32,
+        /// Time at which a wait or the suspension times out first, if one does.
+        until: Option<Millis>,
+        /// What it waits for, for people.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+    },
+    /// The suspension ended, or an operator let a held execution go on.
+    "resumed" Resumed {
+        /// Number of the attempt that goes on; absent when the execution was held.
+        attempt: Option<u32>,
+        /// What ended the suspension.
+        resumed_by: HowOver,
+        /// Time at which it can be claimed; absent when it can be at once.
+        delayed_until: Option<Millis>,
+    },
+    /// The suspension timed out, and the execution did not go on.
+    "suspension_timed_out" SuspensionTimedOut {
+        /// Number of the attempt.
+        attempt: u32,
+        /// What happened to the execution.
+        then: OnTimeout,
+    },
+    /// A signal was accepted. It is in the feed and not in the history of the execution.
+    "signalled" Signalled {
+        /// Id of the signal.
+        signal: SignalId,
+        /// Name of the wait that it was sent to.
+        wait: WaitName,
+        /// Name of the signal, if it has one.
+        name: Option<SignalName>,
+        /// What it did.
+        effect: SignalEffect,
+    },
+    /// An operator ended a wait without a signal; the execution waits for others.
+    "wait_closed" WaitClosed {
+        /// The wait.
+        wait: WaitRef,
+    },
+    /// An operator holds the execution.
+    "paused" Paused {
+        /// Number of the attempt that lost its lease, if one ran.
+        attempt: Option<u32>,
+        /// Reason.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
     },
     /// An operator rescheduled the execution.
     "rescheduled" Rescheduled {
@@ -356,14 +424,20 @@ formats!(enum What {
     Claimed { attempt, epoch, worker, resumed },
     Delayed { attempt, until },
     Completed { attempt },
-    AttemptFailed { attempt, category, retry_at },
-    LeaseExpired { attempt, again_at },
+    AttemptFailed { attempt, category, retry_at, held = 2 },
+    LeaseExpired { attempt, again_at, held = 2 },
     Returned { attempt },
-    LeaseRevoked { attempt, reason, again_at },
-    TimedOut { attempt, retry_at, expired_by },
+    LeaseRevoked { attempt, reason, again_at, held = 2 },
+    TimedOut { attempt, retry_at, expired_by, held = 2 },
     Expired { attempt, paused, expired_by },
     StopRequested { attempt, until, reason },
     Cancelled { cancelled_by, reason, attempt, paused },
+    Suspended { attempt, until, reason } = 2,
+    Resumed { attempt, resumed_by, delayed_until } = 2,
+    SuspensionTimedOut { attempt, then } = 2,
+    Signalled { signal, wait, name, effect } = 2,
+    WaitClosed { wait } = 2,
+    Paused { attempt, reason } = 2,
     Rescheduled { until },
     PriorityChanged { before, after },
     TagsChanged,
@@ -395,11 +469,16 @@ impl What {
     pub fn outcome(&self) -> Option<Outcome> {
         match self {
             Self::Completed { .. } => Some(Outcome::Success),
-            Self::AttemptFailed { retry_at: None, .. }
-            | Self::LeaseExpired { again_at: None, .. }
-            | Self::LeaseRevoked { again_at: None, .. } => Some(Outcome::Failed),
-            Self::TimedOut { retry_at: None, .. } | Self::Expired { .. } => Some(Outcome::Expired),
-            Self::Cancelled { .. } => Some(Outcome::Cancelled),
+            Self::AttemptFailed { retry_at: None, held: false, .. }
+            | Self::LeaseExpired { again_at: None, held: false, .. }
+            | Self::LeaseRevoked { again_at: None, held: false, .. }
+            | Self::SuspensionTimedOut { then: OnTimeout::Fail, .. } => Some(Outcome::Failed),
+            Self::TimedOut { retry_at: None, held: false, .. }
+            | Self::Expired { .. }
+            | Self::SuspensionTimedOut { then: OnTimeout::Expire, .. } => Some(Outcome::Expired),
+            Self::Cancelled { .. } | Self::SuspensionTimedOut { then: OnTimeout::Cancel, .. } => {
+                Some(Outcome::Cancelled)
+            }
             _ => None,
         }
     }
@@ -410,11 +489,12 @@ impl What {
         match self {
             Self::Claimed { .. } => Some(LeaseEvent::Acquired),
             Self::LeaseExpired { .. } => Some(LeaseEvent::Expired),
-            Self::LeaseRevoked { .. } => Some(LeaseEvent::Revoked),
+            Self::LeaseRevoked { .. } | Self::Paused { attempt: Some(_), .. } => Some(LeaseEvent::Revoked),
             Self::Completed { .. }
             | Self::AttemptFailed { .. }
             | Self::Returned { .. }
             | Self::Delayed { .. }
+            | Self::Suspended { .. }
             | Self::TimedOut { .. }
             | Self::Expired { attempt: Some(_), paused: false, .. }
             | Self::Cancelled { attempt: Some(_), paused: false, .. } => Some(LeaseEvent::Released),

@@ -218,6 +218,17 @@ random_id! {
     /// Stands for a value that is too large to keep, and for no other.
     Fingerprint
 }
+random_id! {
+    /// Names one signal of an execution. It follows from what makes a repeat one: a key, a person, or the call.
+    SignalId
+}
+
+impl SignalId {
+    pub(crate) fn of(parts: &[&[u8]]) -> Self {
+        Self(digest(parts.iter().copied()))
+    }
+}
+
 impl CommandId {
     /// The id of a call that its caller named: the same parts give the same id.
     #[must_use]

@@ -73,17 +73,26 @@ pub fn parts(id: ExecutionId) -> String {
     format!("parts/{id}")
 }
 
+/// The bits of a part's rank below its kind.
+const PART_SHIFT: u32 = 40;
+
+/// The ranks of signals, and those of waits that are over, among the parts of an execution.
+pub const WAITING_PARTS: [(u64, u64); 2] = [(2 << PART_SHIFT, 3 << PART_SHIFT), (3 << PART_SHIFT, 4 << PART_SHIFT)];
+
 /// The place of a record among the parts of its execution, if it is one.
-fn part(key: &Key) -> Option<Entry> {
-    const SHIFT: u32 = 40;
+fn part(key: &Key, record: &Record) -> Option<Entry> {
+    // What cannot be read has no place of its own: any will do.
     let (id, kind, number) = match key {
+        Key::Signal(id, _) => (id, 2, if let Record::Signal(signal) = record { u64::from(signal.seq) } else { 0 }),
+        Key::Wait(id, _) => (id, 3, if let Record::Wait(over) = record { u64::from(over.seq) } else { 0 }),
         Key::Attempt(id, number) => (id, 4, u64::from(*number)),
         Key::Payload(id, PayloadSlot::Input) => (id, 5, 0),
         Key::Payload(id, PayloadSlot::Result) => (id, 5, 1),
+        Key::Payload(id, PayloadSlot::Signal(signal)) => (id, 7, (signal.0 >> (128 - PART_SHIFT)) as u64),
         Key::History(id, page) => (id, 6, u64::from(*page)),
         _ => return None,
     };
-    Some(Entry { name: parts(*id), rank: (kind << SHIFT) + number })
+    Some(Entry { name: parts(*id), rank: (kind << PART_SHIFT) + number })
 }
 
 /// Every place in which a record is listed.
@@ -91,7 +100,7 @@ fn part(key: &Key) -> Option<Entry> {
 pub fn entries(key: &Key, record: &Record) -> Vec<Entry> {
     let mut entries = record.stored().map(Stored::entries).unwrap_or_default();
     // A part that cannot be read is one all the same.
-    entries.extend(part(key));
+    entries.extend(part(key, record));
     entries
 }
 

@@ -21,6 +21,7 @@ mod arrival;
 mod asked;
 pub mod audit;
 pub mod codec;
+mod condition;
 mod digest;
 mod event;
 mod ids;
@@ -30,6 +31,7 @@ pub mod limits;
 mod meaning;
 mod name;
 mod new_execution;
+mod new_signal;
 #[cfg(feature = "openapi")]
 pub mod openapi;
 mod payload;
@@ -50,16 +52,20 @@ mod why;
 pub use apply::apply;
 pub use arrival::Arrival;
 pub use asked::Asked;
+pub use condition::{Condition, Distinct};
 pub use digest::digest;
 pub use event::{Event, LeaseEvent, Subject, What};
-pub use ids::{ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId};
+pub use ids::{
+    ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId, SignalId,
+};
 pub use name::{
-    Actor, Build, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, TagKey, TagValue,
-    UniqueKey, WorkerName,
+    Actor, Build, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, SignalName, TagKey,
+    TagValue, UniqueKey, WaitName, WorkerName,
 };
 pub use new_execution::NewExecution;
+pub use new_signal::NewSignal;
 pub use payload::{Blob, Json, Payload, PayloadError};
-pub use policy::{Category, Failure, Policy, RetryPolicy};
+pub use policy::{Category, Failure, OnExhausted, Policy, RetryPolicy};
 pub use reason::Reason;
 pub use record::{Key, PayloadSlot};
 pub use rejection::{Handling, Rejection};
@@ -71,10 +77,13 @@ pub use rules::fence::Fence;
 pub use rules::renew::Renewed;
 pub use rules::report::Reported;
 pub use rules::set_lane::LaneChange;
+pub use rules::signal::{Proof, Signalled};
 pub use rules::submit::Submitted;
+pub use rules::suspend::{NewSuspension, Suspended};
+pub use rules::woken::{TakenSignal, WaitResult, Woken};
 pub use rules::{
     Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Prune, Renew, Reply, Report, RevokeKey,
-    SetLane, Submit,
+    SetLane, Signal, Submit, Suspend,
 };
 pub use size::Size;
 pub use text::or_default;

@@ -71,6 +71,31 @@ pub const REASON_BYTES_MAX: usize = 512;
 /// Longest failure category.
 pub const CATEGORY_BYTES_MAX: usize = 40;
 
+/// Longest name of a wait; with the id of its execution, its life and its number it must fit a 200-byte key.
+pub const WAIT_NAME_BYTES_MAX: usize = 64;
+/// Longest name of a signal; it is kept with every signal and every condition that accepts it.
+pub const SIGNAL_NAME_BYTES_MAX: usize = 64;
+/// Most names of signals that one wait accepts.
+pub const SIGNAL_NAMES_MAX: usize = 16;
+/// Most waits that one condition names: each that is over is a record of its own.
+pub const WAITS_MAX: usize = 64;
+/// Most signals that a condition counts in all of its parts; they are kept in the record of the execution.
+pub const CONDITION_SIGNALS_MAX: u32 = 256;
+/// Deepest nesting of a condition: people have to understand it.
+pub const CONDITION_DEPTH_MAX: usize = 4;
+/// Most bytes of a condition. It is part of the execution's record.
+pub const CONDITION_BYTES_MAX: usize = 8 * 1024;
+/// Most bytes that a worker keeps with a suspension. They are part of the execution's record.
+pub const CONTINUATION_BYTES_MAX: usize = 8 * 1024;
+/// Signals that an execution keeps for waits that take them later; their ids are part of its record.
+pub const MAILBOX_MAX: usize = 64;
+/// Most signals that one execution accepts in its life; each is a record.
+pub const SIGNALS_MAX: u32 = 10_000;
+/// Signals whose payloads a worker gets with the lease when an attempt goes on; it reads further ones.
+pub const WOKE_PAYLOADS_MAX: usize = 16;
+/// Bytes of such payloads: what a batch may hold.
+pub const WOKE_BYTES_MAX: usize = BATCH_BYTES_MAX;
+
 /// Commands gathered into one batch.
 pub const BATCH_COMMANDS_MAX: usize = 256;
 /// Rows one batch may write; keeps a store's transaction short.

@@ -52,6 +52,13 @@ pub enum NameError {
     },
 }
 
+impl NameError {
+    /// What is not the number of a wait.
+    pub(crate) fn wait_number() -> Self {
+        Self::Empty { what: "wait's number" }
+    }
+}
+
 /// What all names have in common.
 pub trait Name: Sized {
     /// Checks a text and makes it a name.
@@ -68,6 +75,7 @@ pub trait Name: Sized {
 type Alphabet = (&'static str, fn(char) -> bool);
 
 const PLAIN: Alphabet = ("letters, digits, '.', '_' and '-'", |c| c.is_ascii_alphanumeric() || "._-".contains(c));
+const PATH: Alphabet = ("letters, digits, '.', '_', '-' and '/'", |c| c.is_ascii_alphanumeric() || "._-/".contains(c));
 const PRINTABLE: Alphabet = ("printable characters", |c| !c.is_control());
 
 fn check(what: &'static str, text: &str, max: usize, (allowed, fits): Alphabet) -> Result<(), NameError> {
@@ -172,6 +180,14 @@ name! {
 name! {
     /// Something a worker can do and an execution can require.
     Capability, "capability", limits::CAPABILITY_BYTES_MAX, PLAIN
+}
+name! {
+    /// What an execution waits for: its handler waits for a name, and senders of signals address it.
+    WaitName, "wait name", limits::WAIT_NAME_BYTES_MAX, PATH
+}
+name! {
+    /// What a signal says, such as `approved`; a wait may take some names only.
+    SignalName, "signal name", limits::SIGNAL_NAME_BYTES_MAX, PRINTABLE
 }
 name! {
     /// The key of a tag.

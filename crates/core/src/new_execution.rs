@@ -4,8 +4,8 @@ use crate::payload::JSON_TYPE;
 use crate::record::is_default;
 use crate::text::or_default;
 use crate::{
-    Blob, Class, CommandId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, Payload, PayloadError, Policy,
-    Rejection, Span, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
+    Blob, Class, CommandId, IdempotencyKey, Json, Kind, Lane, Millis, Namespace, NewSignal, Payload, PayloadError,
+    Policy, Rejection, Span, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub struct NewExecution {
     pub idempotency_key: Option<IdempotencyKey>,
     /// Unique key: until this execution ends, another submit with the same key returns it.
     pub unique_key: Option<UniqueKey>,
+    /// Signal that is sent along with a unique key: to the execution that has the key, or to this one if none has.
+    pub signal: Option<Box<NewSignal>>,
     /// Retries, timeouts and retention; absent fields take the defaults of the lane.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Policy::is_default")]
     pub policy: Policy,
@@ -91,6 +93,7 @@ impl NewExecution {
             requires: Class::default(),
             idempotency_key: None,
             unique_key: None,
+            signal: None,
             policy: Policy::default(),
             uuid: None,
             trace: None,
@@ -138,6 +141,9 @@ impl NewExecution {
     pub fn check(&self) -> Result<(), Rejection> {
         if self.idempotency_key.is_some() && self.unique_key.is_some() {
             return Err(Rejection::TwoKeys);
+        }
+        if self.signal.is_some() && self.unique_key.is_none() {
+            return Err(Rejection::invalid("signal", "needs a unique_key, by which a running execution is found"));
         }
         self.when()?;
         self.deadline()?;

@@ -1,8 +1,10 @@
 //! The schemas of names, ids and times, for programs that describe an API made of them.
 
+use crate::record::{WaitAddress, WaitRef};
 use crate::{
     Actor, ApiKeyId, Build, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId,
-    Millis, Namespace, Reason, Span, TagKey, TagValue, TraceContext, UniqueKey, WorkerName, limits,
+    Millis, Namespace, Reason, SignalId, SignalName, Span, TagKey, TagValue, TraceContext, UniqueKey, WaitName,
+    WorkerName, limits,
 };
 use std::borrow::Cow;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
@@ -11,6 +13,9 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// The alphabet of names that are part of keys.
 const PLAIN: &str = "^[A-Za-z0-9._-]+$";
+/// The alphabet of the names of waits, and of waits themselves.
+const PATH: &str = "^[A-Za-z0-9._/-]+$";
+const WAIT: &str = "^[A-Za-z0-9._/-]+(#[1-9][0-9]{0,8})?$";
 /// The alphabet of names for people.
 const PRINTABLE: &str = r"^[^\u0000-\u001f\u007f-\u009f]+$";
 
@@ -91,6 +96,14 @@ schema! {
     ),
     UniqueKey => text("Unique key: at most one execution that has not ended has it.", limits::UNIQUE_KEY_BYTES_MAX, PRINTABLE, "nightly"),
     Capability => text("Capability of a worker.", limits::CAPABILITY_BYTES_MAX, PLAIN, "gpu"),
+    WaitName => text("Name of a wait, to which signals are sent.", limits::WAIT_NAME_BYTES_MAX, PATH, "approval"),
+    WaitRef => text("A wait: a name, or `name#2` for the second wait for it.", limits::WAIT_NAME_BYTES_MAX + 11, WAIT, "approval#1"),
+    WaitAddress => text(
+        "Where a signal goes: the name of a wait, or `name#2` for the second wait for it only.",
+        limits::WAIT_NAME_BYTES_MAX + 11, WAIT, "approval",
+    ),
+    SignalName => text("Name of a signal.", limits::SIGNAL_NAME_BYTES_MAX, PRINTABLE, "approved"),
+    SignalId => text("Id of a signal, unique within its execution.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     TagKey => text("Key of a tag.", limits::TAG_BYTES_MAX, PLAIN, "customer"),
     TagValue => text("Value of a tag.", limits::TAG_BYTES_MAX, PRINTABLE, "42"),
     Category => text(

@@ -26,9 +26,28 @@ pub struct Policy {
     pub retention: Option<Span>,
     /// Time that the idempotency key is stored; a day when absent.
     pub dedup_window: Option<Span>,
+    /// What happens when an attempt fails and no retry is left; the execution fails when absent.
+    pub on_exhausted: Option<OnExhausted>,
+}
+
+/// What happens when an attempt fails and no retry is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnExhausted {
+    /// The execution fails or expires.
+    Fail,
+    /// The execution is held for an operator, who resumes it for one more attempt, replays or cancels it.
+    Pause,
 }
 
 impl Policy {
+    /// Whether the execution is held for an operator when no retry is left.
+    #[must_use]
+    pub fn pauses_when_exhausted(&self) -> bool {
+        self.on_exhausted == Some(OnExhausted::Pause)
+    }
+
     /// Whether every field is absent, so that it is not stored.
     #[must_use]
     pub fn is_default(&self) -> bool {
@@ -74,6 +93,7 @@ impl Policy {
             max_replays: self.max_replays.or(others.max_replays),
             retention: self.retention.or(others.retention),
             dedup_window: self.dedup_window.or(others.dedup_window),
+            on_exhausted: self.on_exhausted.or(others.on_exhausted),
         }
     }
 
@@ -317,7 +337,13 @@ impl Failure {
     }
 }
 
-formats!(struct Policy { retry, attempt_timeout, max_reclaims, max_replays, retention, dedup_window });
+formats!(struct Policy { retry, attempt_timeout, max_reclaims, max_replays, retention, dedup_window, on_exhausted = 2 });
+formats!(
+    enum OnExhausted {
+        Fail,
+        Pause,
+    }
+);
 formats!(struct RetryPolicy { max_retries, first_pause, longest_pause, jitter, categories });
 formats!(struct Failure { category, message, details });
 

@@ -1,7 +1,7 @@
 //! Why a command was refused: a stable code, a message and a hint.
 
-use crate::record::PublicState;
-use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, Span, limits};
+use crate::record::{PublicState, WaitRef};
+use crate::{ApiKeyId, Capability, ExecutionId, Lane, Millis, PayloadError, SignalId, Span, limits};
 use std::sync::Arc;
 
 /// A refusal. It is part of the API: the code never changes its meaning.
@@ -113,6 +113,65 @@ pub enum Rejection {
         /// Its current state.
         state: PublicState,
     },
+    /// The execution is neither held nor suspended, so it cannot be resumed.
+    #[error("execution {execution} is {state}, not suspended", state = state.as_str())]
+    NotSuspended {
+        /// The execution.
+        execution: ExecutionId,
+        /// Its current state.
+        state: PublicState,
+    },
+    /// The execution was asked to stop, so it cannot be paused.
+    #[error("execution {0} was asked to stop and is about to be cancelled")]
+    Stopping(ExecutionId),
+    /// A part of the condition can never hold.
+    #[error("{path} can never hold: {why}")]
+    ConditionUnsatisfiable {
+        /// Path of the part.
+        path: Arc<str>,
+        /// Reason.
+        why: &'static str,
+    },
+    /// The condition is nested too deep.
+    #[error("{path} is nested deeper than {max} levels")]
+    ConditionTooDeep {
+        /// Path of the part.
+        path: Arc<str>,
+        /// Maximum number of levels.
+        max: usize,
+    },
+    /// The condition is too large.
+    #[error("the condition is too large: {found}")]
+    ConditionTooLarge {
+        /// What was found, and the limit.
+        found: String,
+    },
+    /// The wait is over, so it takes no more signals.
+    #[error("the wait {wait} is over")]
+    WaitpointClosed {
+        /// The wait.
+        wait: WaitRef,
+    },
+    /// The execution has no such signal.
+    #[error("execution {execution} has no signal {signal}")]
+    SignalNotFound {
+        /// The execution.
+        execution: ExecutionId,
+        /// The signal.
+        signal: SignalId,
+    },
+    /// The execution keeps as many signals for later waits as it may.
+    #[error("execution {0} keeps {max} signals that no wait has taken, the maximum", max = limits::MAILBOX_MAX)]
+    MailboxFull(ExecutionId),
+    /// The execution has accepted as many signals as it may.
+    #[error("execution {0} has accepted {max} signals, the maximum", max = limits::SIGNALS_MAX)]
+    SignalsExhausted(ExecutionId),
+    /// The token is no longer valid.
+    #[error("the token expired at {at}")]
+    TokenExpired {
+        /// Time at which it expired.
+        at: Millis,
+    },
     /// The execution is being removed. Its memory of earlier calls may be gone, so an earlier try of this call may have
     /// taken effect.
     #[error("execution {0} has been purged")]
@@ -206,6 +265,16 @@ impl Rejection {
             Self::Finished { .. } => "execution_finished",
             Self::NotFinished { .. } => "execution_not_finished",
             Self::NotWaiting { .. } => "execution_not_waiting",
+            Self::NotSuspended { .. } => "execution_not_suspended",
+            Self::Stopping(_) => "execution_stopping",
+            Self::ConditionUnsatisfiable { .. } => "condition_unsatisfiable",
+            Self::ConditionTooDeep { .. } => "condition_too_deep",
+            Self::ConditionTooLarge { .. } => "condition_too_large",
+            Self::WaitpointClosed { .. } => "waitpoint_closed",
+            Self::SignalNotFound { .. } => "signal_not_found",
+            Self::MailboxFull(_) => "mailbox_full",
+            Self::SignalsExhausted(_) => "signals_exhausted",
+            Self::TokenExpired { .. } => "token_expired",
             Self::Purged(_) => "execution_purged",
             Self::ReplaysExhausted { .. } => "replays_exhausted",
             Self::UniqueKeyTaken { .. } => "unique_key_taken",
@@ -238,6 +307,16 @@ impl Rejection {
             Self::Finished { .. } => "replay it to run it again",
             Self::NotFinished { .. } => "wait until it ends, or cancel it first",
             Self::NotWaiting { .. } => "reschedule only waiting or delayed executions",
+            Self::NotSuspended { .. } => "pause it first, or send it a signal, which is kept until it waits for one",
+            Self::Stopping(_) => "wait until it has ended",
+            Self::ConditionUnsatisfiable { .. } => "correct this part of the condition",
+            Self::ConditionTooDeep { .. } => "flatten the condition",
+            Self::ConditionTooLarge { .. } => "wait for less at a time, or let several executions wait",
+            Self::WaitpointClosed { .. } => "send the signal to the name alone if it is meant for the next wait",
+            Self::SignalNotFound { .. } => "check the ids of the execution and the signal, and the namespace",
+            Self::MailboxFull(_) => "wait until the execution has taken some, or check the name of the wait",
+            Self::SignalsExhausted(_) => "submit another execution for what follows",
+            Self::TokenExpired { .. } => "ask for a new link or token",
             Self::Purged(_) => "submit it again if it is still needed",
             Self::ReplaysExhausted { .. } => "submit it again, with a higher max_replays in its policy",
             Self::UniqueKeyTaken { .. } => "wait until the other execution ends, or cancel it first",

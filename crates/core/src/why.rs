@@ -1,10 +1,10 @@
 //! Explains the state of an execution: the reason for it, and what would change it.
 
 use crate::record::{
-    AttemptKind, Cancellation, Execution, ExpiredBy, LaneSettings, LaneState, Outcome, PublicState, Readiness, State,
-    StopRequest, WhyDelayed,
+    AttemptKind, Cancellation, Execution, ExpiredBy, Held, LaneSettings, LaneState, Outcome, PublicState, Readiness,
+    State, StopRequest, Suspension, Timeout, WaitRef, WhyDelayed, WhyHeld, is_default,
 };
-use crate::{Class, Failure, Kind, Lane, Millis, WorkerName};
+use crate::{Class, Failure, Kind, Lane, Millis, Reason, WorkerName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -59,6 +59,31 @@ pub enum Because {
     Due {
         /// Time at which the delay ended.
         at: Millis,
+    },
+    /// It is suspended.
+    Suspended {
+        /// Time since which it is.
+        since: Millis,
+        /// What it waits for, as its worker put it.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
+        /// What is missing.
+        missing: String,
+        /// Time at which the suspension times out, and what happens then.
+        timeout: Option<Timeout>,
+        /// Whether it timed out and only an operator can resume it.
+        #[serde(default, skip_serializing_if = "is_default")]
+        escalated: bool,
+    },
+    /// An operator holds it, or it is held for one.
+    Held {
+        /// Time since which it is.
+        since: Millis,
+        /// Why it is held.
+        why: WhyHeld,
+        /// Reason, for people.
+        #[serde(default, skip_serializing_if = "Reason::is_empty")]
+        reason: Reason,
     },
     /// A worker runs it.
     Running {
@@ -123,6 +148,18 @@ pub enum Release {
     },
     /// An operator reschedules it to run now.
     RunNow,
+    /// A signal for one of these waits.
+    Signalled {
+        /// The waits.
+        waits: Vec<WaitRef>,
+    },
+    /// The time of a wait or of the suspension is over.
+    SuspensionTimesOut {
+        /// When the first is.
+        at: Millis,
+    },
+    /// An operator resumes it.
+    OperatorResumes,
     /// Its worker reports.
     WorkerReports {
         /// Name of the worker.
@@ -162,6 +199,8 @@ pub enum Release {
 pub fn why(execution: &Execution, lane: &LaneSettings, served: Served, now: Millis) -> Explanation {
     let (because, mut until) = match &execution.state {
         State::Waiting(waiting) => match waiting.readiness {
+            _ if execution.held.is_some() => held(execution),
+            Readiness::Suspended(ref suspension) => suspended(suspension),
             Readiness::Ready { since } => ready(execution, lane, served, (since, waiting.next.kind())),
             Readiness::Delayed { until, .. } if until <= now => (Because::Due { at: until }, Vec::new()),
             Readiness::Delayed { until, why } => (
@@ -195,6 +234,34 @@ pub fn why(execution: &Execution, lane: &LaneSettings, served: Served, now: Mill
         until.extend(execution.deadline.map(|at| Release::DeadlinePasses { at }));
     }
     Explanation { state: execution.public_state(), reason: because, unblocked_by: until }
+}
+
+fn held(execution: &Execution) -> (Because, Vec<Release>) {
+    let held = execution.held.clone();
+    let Held { why, at, reason } =
+        held.unwrap_or_else(|| Held { why: WhyHeld::Operator, at: execution.changed_at, reason: Reason::default() });
+    let mut until = vec![Release::OperatorResumes];
+    until.extend((why == WhyHeld::Exhausted).then_some(Release::Replay));
+    (Because::Held { since: at, why, reason }, until)
+}
+
+fn suspended(suspension: &Suspension) -> (Because, Vec<Release>) {
+    let missing = if suspension.escalated {
+        "an operator who resumes it".to_owned()
+    } else {
+        let missing = suspension.with_reached(|condition, reached| condition.missing(reached));
+        missing.map_or_else(String::new, |missing| missing.to_string())
+    };
+    let open = suspension.condition.waits().into_iter().filter(|wait| !suspension.over.contains_key(*wait));
+    let waits: Vec<WaitRef> = open.cloned().collect();
+    let mut until = Vec::new();
+    if !waits.is_empty() && !suspension.escalated {
+        until.push(Release::Signalled { waits });
+    }
+    until.extend(suspension.due().map(|at| Release::SuspensionTimesOut { at }));
+    until.push(Release::OperatorResumes);
+    let Suspension { since, reason, timeout, escalated, .. } = suspension.clone();
+    (Because::Suspended { since, reason, missing, timeout, escalated }, until)
 }
 
 fn ready(
@@ -231,7 +298,24 @@ impl fmt::Display for Because {
                 WhyDelayed::Reclaim => "it lost several workers in a row and pauses before the next attempt",
                 WhyDelayed::Worker => "its worker put it off and goes on later",
                 WhyDelayed::Operator => "an operator chose a later time",
+                WhyDelayed::Resumed => "its suspension ended and it pauses before it goes on",
             }),
+            Self::Suspended { missing, timeout, escalated, reason, .. } => {
+                write!(f, "it waits for {missing}")?;
+                match timeout {
+                    _ if *escalated => f.write_str("; its time is over")?,
+                    Some(Timeout { at, then }) => write!(f, ", until {at}, then {}", then.in_words())?,
+                    None => {}
+                }
+                if reason.is_empty() { Ok(()) } else { write!(f, " ({reason})") }
+            }
+            Self::Held { why, reason, .. } => {
+                f.write_str(match why {
+                    WhyHeld::Operator => "an operator paused it",
+                    WhyHeld::Exhausted => "no retry is left and an operator decides",
+                })?;
+                if reason.is_empty() { Ok(()) } else { write!(f, " ({reason})") }
+            }
             Self::Due { .. } => f.write_str("its time has come and is about to be noticed"),
             Self::Running { worker, attempt, stop: None, .. } => {
                 write!(f, "worker {worker} runs attempt {attempt}")

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use onward_core::record::{
-    AttemptEnd, AttemptKind, FORMAT, Next, Outcome, Pause, Readiness, Record, State, WhyDelayed,
+    Attempt, AttemptEnd, AttemptKind, FORMAT, Next, Outcome, Pause, Readiness, Record, State, WhyDelayed,
 };
 use onward_core::{ActOutcome, Event, Key, What, codec};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ const ID: &str = "x-0192f0c8-0000-7000-8000-000000000001-17";
 
 /// A stored body: its key and its text. From the first release on none of them may change.
 fn records() -> Vec<(String, &'static str)> {
-    const OF_EXECUTION: [(&str, &str); 23] = [
+    const OF_EXECUTION: [(&str, &str); 28] = [
         ("", include_str!("golden/execution_ready.json")),
         ("", include_str!("golden/execution_delayed.json")),
         ("", include_str!("golden/execution_active.json")),
@@ -36,6 +36,11 @@ fn records() -> Vec<(String, &'static str)> {
         ("/h/00000", include_str!("golden/history.json")),
         ("/e/purge", include_str!("golden/errand.json")),
         ("", include_str!("golden/execution_traced.json")),
+        ("", include_str!("golden/execution_suspended.json")),
+        ("", include_str!("golden/execution_woken.json")),
+        ("", include_str!("golden/execution_held.json")),
+        ("/s/900824fb4b1b69943eee1cb5a54a03ad", include_str!("golden/signal.json")),
+        ("/w/0.review#1", include_str!("golden/wait.json")),
     ];
     const OTHERS: [(&str, &str); 17] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
@@ -69,6 +74,8 @@ fn kind(record: &Record) -> &'static str {
         Record::Idempotency(_) => "idempotency",
         Record::Unique(_) => "unique",
         Record::History(_) => "history",
+        Record::Signal(_) => "signal",
+        Record::Wait(_) => "wait",
         Record::Errand(_) => "errand",
         Record::LaneMaster(_) => "lane master",
         Record::LaneCopy(_) => "lane copy",
@@ -96,12 +103,13 @@ fn stored_records_decode_for_ever() {
         kinds.insert(kind(&record));
     }
     let raw = Bytes::from_static(b"\x00\xff any bytes");
-    for key in [format!("{ID}/in"), format!("{ID}/out"), "dead/17/3/00000000000000000005".to_owned()] {
+    let of_signal = format!("{ID}/sp/900824fb4b1b69943eee1cb5a54a03ad");
+    for key in [format!("{ID}/in"), format!("{ID}/out"), of_signal, "dead/17/3/00000000000000000005".to_owned()] {
         let record = codec::decode(&key.parse().unwrap(), &raw);
         assert_eq!(codec::encode(&record), raw, "{key}");
         kinds.insert(kind(&record));
     }
-    assert_eq!(kinds.len(), 16, "every kind that is ever written: {kinds:?}");
+    assert_eq!(kinds.len(), 18, "every kind that is ever written: {kinds:?}");
 }
 
 #[test]
@@ -147,23 +155,31 @@ fn words(record: &Record, words: &mut BTreeSet<&'static str>) {
             match &execution.state {
                 State::Waiting(waiting) => {
                     words.insert(next(&waiting.next));
-                    match waiting.readiness {
+                    words.extend(waiting.next.paused().iter().flat_map(|paused| pauses(&paused.attempt)));
+                    match &waiting.readiness {
                         Readiness::Ready { .. } => drop(words.insert("ready")),
-                        Readiness::Delayed { why: chosen, .. } => drop(words.insert(why(chosen))),
+                        Readiness::Suspended(_) => drop(words.insert("suspended")),
+                        Readiness::Delayed { why: chosen, .. } => drop(words.insert(why(*chosen))),
                     }
                 }
                 State::Active(active) => {
                     words.insert(kind_of(active.attempt.kind));
-                    words.extend(active.attempt.pauses.iter().map(|(_, pause)| match pause {
-                        Pause::Delayed { .. } => "pause: delayed",
-                        Pause::Returned => "pause: returned",
-                    }));
+                    words.extend(pauses(&active.attempt));
                 }
                 State::Finished(finished) => drop(words.insert(outcome(finished.outcome))),
             }
         }
         _ => {}
     }
+}
+
+fn pauses(attempt: &Attempt) -> Vec<&'static str> {
+    let word = |(_, pause): &(_, Pause)| match pause {
+        Pause::Delayed { .. } => "pause: delayed",
+        Pause::Returned => "pause: returned",
+        Pause::Suspended => "pause: suspended",
+    };
+    attempt.pauses.iter().map(word).collect()
 }
 
 fn end(end: &AttemptEnd) -> &'static str {
@@ -204,6 +220,7 @@ fn why(why: WhyDelayed) -> &'static str {
         WhyDelayed::Reclaim => "delayed: reclaim",
         WhyDelayed::Worker => "delayed: worker",
         WhyDelayed::Operator => "delayed: operator",
+        WhyDelayed::Resumed => "delayed: resumed",
     }
 }
 
@@ -227,6 +244,9 @@ fn act(outcome: ActOutcome) -> &'static str {
         ActOutcome::Revoked { .. } => "act: revoked",
         ActOutcome::Replayed { .. } => "act: replayed",
         ActOutcome::Purged => "act: purged",
+        ActOutcome::Paused => "act: paused",
+        ActOutcome::Resumed { .. } => "act: resumed",
+        ActOutcome::WaitClosed { .. } => "act: wait closed",
     }
 }
 
@@ -237,8 +257,8 @@ fn every_word_that_is_ever_stored_has_a_body() {
         let body = Bytes::from_static(text.trim_end().as_bytes());
         words(&codec::decode(&key.parse().unwrap(), &body), &mut found);
     }
-    let (ends, kinds, nexts, whys, outcomes, acts, pauses) = (7, 4, 5, 5, 4, 9, 2);
-    assert_eq!(found.len(), ends + kinds + nexts + (1 + whys) + outcomes + acts + pauses, "{found:#?}");
+    let (ends, kinds, nexts, whys, outcomes, acts, pauses) = (7, 4, 5, 6, 4, 12, 3);
+    assert_eq!(found.len(), ends + kinds + nexts + (2 + whys) + outcomes + acts + pauses, "{found:#?}");
 }
 
 #[test]
@@ -271,6 +291,12 @@ fn what(event: &Event) -> &'static str {
         What::Expired { .. } => "expired",
         What::StopRequested { .. } => "stop_requested",
         What::Cancelled { .. } => "cancelled",
+        What::Suspended { .. } => "suspended",
+        What::Resumed { .. } => "resumed",
+        What::SuspensionTimedOut { .. } => "suspension_timed_out",
+        What::Signalled { .. } => "signalled",
+        What::WaitClosed { .. } => "wait_closed",
+        What::Paused { .. } => "paused",
         What::Rescheduled { .. } => "rescheduled",
         What::PriorityChanged { .. } => "priority_changed",
         What::TagsChanged => "tags_changed",
@@ -313,7 +339,7 @@ fn stored_events_decode_for_ever() {
         assert_eq!(std::str::from_utf8(&again).unwrap(), line);
         assert_eq!(event.what.name(), what(&event), "the word never changes");
         kinds.insert(what(&event));
-        let newer = line.replacen("\"v\":1", "\"v\":2", 1);
+        let newer = format!("{{\"v\":{}{}", FORMAT + 1, line.trim_start_matches(|c| c != ','));
         assert_eq!(one(&newer), None, "{newer}");
     }
     assert_eq!(kinds.len(), What::NAMES.len(), "{kinds:?}");

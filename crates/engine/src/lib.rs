@@ -26,6 +26,7 @@ mod work;
 pub use api::find::{Counts, FindFilter, FindPage};
 pub use api::lanes::LaneListing;
 pub use api::submission::chosen_id;
+pub use api::waits::WaitList;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;
 pub use error::Error;

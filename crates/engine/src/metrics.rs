@@ -53,6 +53,10 @@ counters! {
     attempt_timeout,
     /// Executions whose deadline passed.
     execution_deadline,
+    /// Waits and suspensions that timed out.
+    suspension_timeout,
+    /// Signals refused because their execution kept as many for later waits as it may.
+    pending_wp_expiry,
     /// Running executions that did not stop within their grace period.
     stop_grace,
     /// Steps that removed ended executions after their retention.

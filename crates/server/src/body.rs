@@ -165,6 +165,28 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
 /// A part of the path that must be of a type.
 pub(crate) struct InPath<T>(pub(crate) T);
 
+/// Two values in the path.
+#[derive(Debug)]
+pub(crate) struct BothInPath<A, B>(pub(crate) A, pub(crate) B);
+
+impl<A, B, S> FromRequestParts<S> for BothInPath<A, B>
+where
+    A: std::str::FromStr + Send,
+    A::Err: Into<onward::Error>,
+    B: std::str::FromStr + Send,
+    B::Err: Into<onward::Error>,
+    S: Send + Sync,
+{
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let path = axum::extract::Path::<(String, String)>::from_request_parts(parts, state).await;
+        let (one, other) = path.map_err(|_| Refusal::no_route())?.0;
+        let one = one.parse().map_err(|error: A::Err| Refusal::from(error))?;
+        Ok(Self(one, other.parse().map_err(|error: B::Err| Refusal::from(error))?))
+    }
+}
+
 impl<T, S> FromRequestParts<S> for InPath<T>
 where
     T: std::str::FromStr + Send,

@@ -2,6 +2,7 @@
 
 use super::WatchArgs;
 use clap::{Args, Subcommand};
+use onward::OnExhausted;
 
 #[derive(Debug, Args)]
 pub(crate) struct LaneArgs {
@@ -48,10 +49,31 @@ pub(crate) struct LaneSetArgs {
     /// Maximum number of replays.
     #[arg(long, value_name = "N")]
     pub(crate) max_replays: Option<u32>,
+    /// What happens when an attempt fails and no retry is left.
+    #[arg(long, value_enum)]
+    pub(crate) on_exhausted: Option<OnExhaustedArg>,
     /// How long finished executions are kept, for example 30d.
     #[arg(long, value_name = "DURATION")]
     pub(crate) retention: Option<String>,
     /// How long idempotency keys are remembered, for example 24h.
     #[arg(long, value_name = "DURATION")]
     pub(crate) remember_keys: Option<String>,
+}
+
+/// What happens when no retry is left, as it is typed.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum OnExhaustedArg {
+    /// The execution fails.
+    Fail,
+    /// The execution is held for an operator.
+    Pause,
+}
+
+impl From<OnExhaustedArg> for OnExhausted {
+    fn from(typed: OnExhaustedArg) -> Self {
+        match typed {
+            OnExhaustedArg::Fail => Self::Fail,
+            OnExhaustedArg::Pause => Self::Pause,
+        }
+    }
 }

@@ -24,6 +24,12 @@ pub(crate) enum OperateCommand {
     Annotate(AnnotateArgs),
     /// Revoke a worker's lease; the execution becomes ready again at once.
     Revoke(ReasonArgs),
+    /// Hold an execution: no worker gets it until it is resumed.
+    Pause(ReasonArgs),
+    /// Resume an execution that is held, or one that is suspended without what it waits for.
+    Resume(ResumeArgs),
+    /// End a wait of a suspended execution without a signal, as if it had come.
+    CloseWait(CloseWaitArgs),
     /// Delete a finished execution and everything that belongs to it.
     Purge(Target),
 }
@@ -47,6 +53,44 @@ pub(crate) struct ReasonArgs {
     /// Reason, recorded in the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Let a suspended execution go on after this delay, for example 10s or 5m.
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) delay: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CloseWaitArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Name of the wait, or name#2 for the second wait for it.
+    pub(crate) wait: String,
+}
+
+/// A signal to send.
+#[derive(Debug, Args)]
+pub(crate) struct SignalArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Name of the wait that it is for, or name#2 for the second wait for it only.
+    pub(crate) wait: String,
+    /// Name of the signal, such as approved.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// What it carries: JSON, @FILE, or - for standard input.
+    #[arg(long, default_value = "null", hide_default_value = true, allow_hyphen_values = true)]
+    pub(crate) payload: String,
+    /// Content type of the payload, if it is not JSON.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) content_type: Option<String>,
+    /// Idempotency key: a second signal to the same wait name with the same key is the same signal.
+    #[arg(long)]
+    pub(crate) key: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use onward_engine::{Counts, LaneListing, Told};
 use onward_store::Count;
 
 pub(super) fn submitted(answer: &SubmitAnswer) -> Submitted {
-    Submitted { id: answer.id, created: answer.created }
+    Submitted { id: answer.id, created: answer.created, signalled: answer.signalled }
 }
 
 pub(super) fn claimed(work: Work) -> Result<Claimed> {
@@ -29,6 +29,8 @@ pub(super) fn claimed(work: Work) -> Result<Claimed> {
         deadline: work.expires_at,
         created_at: work.created_at,
         trace: work.trace,
+        woke: work.woke,
+        open_waits: work.open_waits,
     })
 }
 
@@ -38,6 +40,7 @@ pub(super) fn counts(answer: CountsAnswer) -> Counts {
         total: count(answer.total),
         waiting: count(answer.waiting),
         delayed: count(answer.delayed),
+        suspended: count(answer.suspended),
         active: count(answer.active),
         completed: count(answer.completed),
         failed: count(answer.failed),

@@ -11,14 +11,15 @@ use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::wire::{
     ActBody, Acted, AttemptList, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey, ItemAnswer, KeyInfo,
-    KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest,
+    KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest, SuspendRequest,
+    WaitsInfo,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use onward_core::{
     Act, ActOutcome, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, Payload, Rejection, Renewed, Report, Span, Submitted, limits,
+    Namespace, NewExecution, Payload, Rejection, Renewed, Report, Signalled, Span, Submitted, Suspended, limits,
 };
 use onward_engine::{LaneListing, Wants, chosen_id};
 use serde::de::DeserializeOwned;
@@ -71,6 +72,21 @@ impl Remote {
             Ask::Progress { lease, percent, message } => {
                 let body = ProgressRequest { lease: LeaseToken(lease), percent, message };
                 self.exchange.ask::<Renewed>(Request::post(of, "/v1/work/progress", &body)?).await?.into()
+            }
+            Ask::Suspend { command, lease, new } => {
+                let body = SuspendRequest::of(LeaseToken(lease), *new);
+                let request = Request::post(of, "/v1/work/suspend", &body)?.named(command);
+                self.exchange.ask::<Suspended>(request).await?.into()
+            }
+            Ask::Signal { command, id, signal } => {
+                let request = Request::post(of, format!("/v1/executions/{id}/signals"), &signal)?.named(command);
+                self.exchange.ask::<Signalled>(request).await?.into()
+            }
+            Ask::Waits(id) => self.of_one::<Box<WaitsInfo>>(of, id, "waits").await?.into(),
+            Ask::SignalPayload { id, signal } => {
+                let request = Request::get(of, format!("/v1/executions/{id}/signals/{signal}"));
+                let reply = absent(self.exchange.send(request).await)?;
+                reply.as_ref().map(payload).transpose()?.into()
             }
             Ask::Get(id) => self.look(of, id).await?.map(Box::new).into(),
             Ask::Ending { id, wait } => self.ending(of, id, wait).await?.into(),

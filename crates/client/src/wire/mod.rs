@@ -19,6 +19,7 @@ mod problem;
 mod search;
 mod steer;
 mod submit;
+mod waits;
 mod work;
 
 pub use access::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
@@ -31,10 +32,11 @@ pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery, St
 pub(crate) use steer::ActBody;
 pub use steer::{Acted, AttemptList, HistoryPage};
 pub use submit::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
+pub use waits::{SignalInfo, SuspensionInfo, WaitInfo, WaitsInfo};
 pub use work::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, ProgressBatch,
-    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest, Work,
-    WorkerCancelRequest,
+    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest,
+    SuspendRequest, Work, WorkerCancelRequest,
 };
 
 /// Creates the error for an invalid argument.

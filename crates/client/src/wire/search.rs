@@ -125,7 +125,7 @@ pub struct FoundPage {
 }
 
 /// A count with an upper limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CountOf {
     /// Number of executions counted.
@@ -144,6 +144,9 @@ pub struct CountsAnswer {
     pub waiting: CountOf,
     /// Delayed executions.
     pub delayed: CountOf,
+    /// Executions that wait for signals or an operator.
+    #[serde(default)]
+    pub suspended: CountOf,
     /// Executions that a worker runs.
     pub active: CountOf,
     /// Completed executions.
@@ -208,6 +211,7 @@ impl From<Counts> for CountsAnswer {
             total: counts.total.into(),
             waiting: counts.waiting.into(),
             delayed: counts.delayed.into(),
+            suspended: counts.suspended.into(),
             active: counts.active.into(),
             completed: counts.completed.into(),
             failed: counts.failed.into(),

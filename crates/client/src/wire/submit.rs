@@ -2,6 +2,7 @@
 
 use super::Problem;
 use crate::{Error, Result};
+use onward_core::record::SignalEffect;
 use onward_core::{Blob, ExecutionId, Json, NewExecution, Submitted};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ pub struct SubmitAnswer {
     pub id: ExecutionId,
     /// Whether this call created the execution; false when an earlier one has the same key.
     pub created: bool,
+    /// What the signal did that was sent along; absent without one.
+    pub signalled: Option<SignalEffect>,
     /// The execution after the wait; absent without `wait`.
     pub execution: Option<Box<crate::Description>>,
     /// Result of the execution, if it completed during the wait and the result is JSON.
@@ -83,8 +86,8 @@ impl<T> ItemAnswer<T> {
 
 impl From<Submitted> for SubmitAnswer {
     fn from(submitted: Submitted) -> Self {
-        let Submitted { id, created } = submitted;
-        Self { id, created, execution: None, result: None, result_bytes: None }
+        let Submitted { id, created, signalled } = submitted;
+        Self { id, created, signalled, execution: None, result: None, result_bytes: None }
     }
 }
 

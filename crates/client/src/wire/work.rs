@@ -2,11 +2,11 @@
 
 use super::{ItemAnswer, Problem, invalid};
 use crate::Result;
-use onward_core::record::AttemptKind;
+use onward_core::record::{AttemptKind, OnTimeout, WaitRef};
 use onward_core::{
-    Blob, Build, Category, Claimed, Class, CommandId, End, ExecutionId, Failure, Fence, IdError, Json, Kind, Lane,
-    Millis, Namespace, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey, TagValue, TraceContext,
-    When, WorkerName, end, limits,
+    Blob, Build, Category, Claimed, Class, CommandId, Condition, End, ExecutionId, Failure, Fence, IdError, Json, Kind,
+    Lane, Millis, Namespace, NewSuspension, Payload, Reason, Rejection, Renewed, Report, Reported, Span, TagKey,
+    TagValue, TraceContext, When, Woken, WorkerName, end, limits,
 };
 use onward_engine::Wants;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -159,6 +159,11 @@ pub struct Work {
     pub created_at: Millis,
     /// Trace context of the submitter, to be continued by the worker.
     pub trace: Option<TraceContext>,
+    /// Why the attempt resumes, if it was suspended.
+    pub woke: Option<Box<Woken>>,
+    /// Waits that the last suspension left open, each with the time since which it is: their timeouts count from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub open_waits: BTreeMap<WaitRef, Millis>,
 }
 
 /// A renewal of leases.
@@ -229,6 +234,52 @@ pub struct DelayRequest {
     /// Time at which the attempt resumes; not together with `delay`.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
     pub run_at: Option<Millis>,
+}
+
+/// Suspends an attempt: it waits for signals, an operator or a time, and no worker holds it meanwhile.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SuspendRequest {
+    /// Lease token.
+    pub lease: LeaseToken,
+    /// When the attempt resumes.
+    #[serde(deserialize_with = "super::object")]
+    pub condition: Condition,
+    /// Time after which the suspension times out; never when absent.
+    pub timeout: Option<Span>,
+    /// Time at which the suspension times out, which may be past; not together with `timeout`.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<onward_core::openapi::Time>))]
+    pub timeout_at: Option<Millis>,
+    /// What happens when it times out; the attempt resumes when absent.
+    #[serde(default, deserialize_with = "onward_core::or_default")]
+    pub on_timeout: OnTimeout,
+    /// Delay between the end of the suspension and the time at which the attempt can be claimed.
+    pub resume_delay: Option<Span>,
+    /// Any JSON up to 8 KiB, which the worker gets back when the attempt resumes.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
+    pub continuation: Option<Json>,
+    /// What it waits for, for people.
+    #[serde(default, deserialize_with = "onward_core::or_default")]
+    pub reason: Reason,
+}
+
+impl SuspendRequest {
+    /// A suspension under a lease.
+    #[must_use]
+    pub fn of(lease: LeaseToken, new: NewSuspension) -> Self {
+        let NewSuspension { condition, timeout, timeout_at, on_timeout, resume_delay, continuation, reason } = new;
+        Self { lease, condition, timeout, timeout_at, on_timeout, resume_delay, continuation, reason }
+    }
+}
+
+impl From<SuspendRequest> for NewSuspension {
+    fn from(request: SuspendRequest) -> Self {
+        let SuspendRequest { condition, timeout, timeout_at, on_timeout, resume_delay, continuation, reason, .. } =
+            request;
+        Self { condition, timeout, timeout_at, on_timeout, resume_delay, continuation, reason }
+    }
 }
 
 /// Returns a lease; another worker can claim the execution at once.
@@ -399,6 +450,8 @@ impl From<Claimed> for Work {
             expires_at: claimed.deadline,
             created_at: claimed.created_at,
             trace: claimed.trace,
+            woke: claimed.woke,
+            open_waits: claimed.open_waits,
         }
     }
 }

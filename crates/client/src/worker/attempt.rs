@@ -1,11 +1,15 @@
 //! One attempt from lease to report: find the handler, run it, report how it ended unless the lease is lost.
 
 use super::WorkerState;
+use super::hub::Hub;
 use super::leases::HeldLease;
 use super::report;
 use super::running::Stage;
+use super::suspend::{self, Outcome};
 use crate::{Context, handler};
-use onward_core::{Claimed, End, Payload, Report, end};
+use onward_core::{Claimed, End, Millis, Payload, Report, end};
+use std::sync::Arc;
+use std::task::Poll;
 use tracing::Instrument;
 
 /// Work whose lease is renewed from now on.
@@ -23,7 +27,7 @@ impl Taken {
 }
 
 /// Runs an execution and, while that brings more work, the next ones.
-pub(crate) async fn run(state: std::sync::Arc<WorkerState>, taken: Taken) {
+pub(crate) async fn run(state: Arc<WorkerState>, taken: Taken) {
     let mut next = Some(taken);
     while let Some(taken) = next {
         let (execution, attempt) = (taken.claimed.fence.execution, taken.claimed.fence.attempt);
@@ -52,7 +56,17 @@ async fn give_back(state: &WorkerState, claimed: &Claimed) {
 pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> {
     let Taken { claimed, lease } = taken;
     let fence = claimed.fence;
-    let end = handle(state, claimed, &lease).await;
+    let end = match handle(state, claimed, &lease).await {
+        Handled::Ended(end) => end,
+        Handled::Suspended => {
+            tracing::debug!("suspended; it goes on when what it waits for has come");
+            return None;
+        }
+        Handled::Stopped(why) => {
+            tracing::info!("{why}; its handler was stopped");
+            return None;
+        }
+    };
     if lease.is_lost() {
         tracing::info!("the lease was lost; the end of this attempt is not reported");
         return None;
@@ -69,14 +83,79 @@ pub(crate) async fn run_one(state: &WorkerState, taken: Taken) -> Option<Taken> 
     report::end(state, &lease, fence, end).await
 }
 
-async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) -> End {
+/// What became of a handler.
+enum Handled {
+    /// It ended, or was told to.
+    Ended(End),
+    /// It waits for the world, and its lease is over.
+    Suspended,
+    /// It may not go on, for this reason: another worker may run the execution, or it has ended.
+    Stopped(&'static str),
+}
+
+/// Runs the handler of an execution. Its future is dropped when it waits for the world, and when its attempt may not go on.
+async fn handle(state: &WorkerState, mut claimed: Claimed, lease: &HeldLease) -> Handled {
     // Claims name the kinds that have handlers, so that no other work comes.
-    let Some(handler) = state.handlers.get(&claimed.kind) else { return end::Unclaim.into() };
+    let Some(handler) = state.handlers.get(&claimed.kind) else { return Handled::Ended(end::Unclaim.into()) };
     let input = std::mem::replace(&mut claimed.input, Payload::null());
-    let ctx = Context::new(state.client.clone(), claimed, lease.signs(), state.watch_stage());
-    tokio::select! {
-        biased;
-        end = handler::call(handler, ctx, input) => end.map_or_else(End::from, |result| end::Complete { result }.into()),
-        () = state.reaches(Stage::Stopping) => end::Unclaim.into(),
+    let hub = Arc::new(Hub::new(claimed.woke.as_deref(), &claimed.open_waits));
+    let (fence, acts_until) = (claimed.fence, claimed.times_out_at.into_iter().chain(claimed.deadline).min());
+    let drops = !state.keeps_running(&claimed.kind);
+    let ctx = Context::new(state.client.clone(), claimed, lease.signs(), state.watch_stage(), hub.clone());
+    let mut running = std::pin::pin!(handler::call(handler, ctx, input));
+    let mut stopped = std::pin::pin!(stopped(state, lease, acts_until, drops));
+    loop {
+        let polled = std::future::poll_fn(|task| match running.as_mut().poll(task) {
+            Poll::Ready(end) => Poll::Ready(Some(end)),
+            // It can only wait: whatever else it has begun is dropped.
+            Poll::Pending if hub.suspension().is_some() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        let suspension = tokio::select! {
+            biased;
+            end = polled => match end {
+                Some(end) => {
+                    return Handled::Ended(end.map_or_else(End::from, |result| end::Complete { result }.into()));
+                }
+                None => hub.suspension(),
+            },
+            why = &mut stopped => return Handled::Stopped(why),
+            () = state.reaches(Stage::Stopping) => return Handled::Ended(end::Unclaim.into()),
+        };
+        let Some(suspension) = suspension else { continue };
+        match suspend::suspend(state, lease, fence, suspension).await {
+            Outcome::Met(woken) if hub.learn(&woken) => {}
+            Outcome::Met(_) => return Handled::Ended(suspend::broken("a wait was met and did not end")),
+            Outcome::Suspended => return Handled::Suspended,
+            Outcome::Over => return Handled::Stopped("the attempt is over"),
+            Outcome::Refused(end) => return Handled::Ended(end),
+        }
+    }
+}
+
+/// Ends when the attempt may not go on: its lease is lost, its time is over, or it was asked to stop and did not in time.
+/// A handler that must not be dropped runs on.
+async fn stopped(state: &WorkerState, lease: &HeldLease, acts_until: Option<Millis>, drops: bool) -> &'static str {
+    if !drops {
+        return std::future::pending().await;
+    }
+    let mut signs = lease.signs();
+    loop {
+        let sign = signs.borrow_and_update().clone();
+        if sign.lost {
+            return "the lease was lost";
+        }
+        let until = sign.stop.map(|stop| stop.until).into_iter().chain(acts_until).min();
+        let over = async {
+            match until {
+                Some(until) => state.client.clock().sleep(until - state.client.store_time()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            changed = signs.changed() => if changed.is_err() { return std::future::pending().await },
+            () = over => return "its time is over",
+        }
     }
 }

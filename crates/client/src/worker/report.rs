@@ -10,8 +10,8 @@ use onward_core::{Category, Claimed, CommandId, End, Failure, Fence, Report, Spa
 use onward_engine::{self as engine, Wants};
 
 /// The first pause before a report is repeated; it doubles up to the longest.
-const PAUSE_FIRST: Span = Span(50);
-const PAUSE_MAX: Span = Span::seconds(2);
+pub(super) const PAUSE_FIRST: Span = Span(50);
+pub(super) const PAUSE_MAX: Span = Span::seconds(2);
 /// How often a report is repeated that broke something inside the engine. The first repeat nearly always helps; one that
 /// breaks it every time must not go on for ever under a lease that is renewed meanwhile.
 const BROKEN_MAX: u32 = 5;

@@ -9,7 +9,7 @@ use crate::{Client, Result};
 use futures_util::future::BoxFuture;
 use onward_core::{Claimed, CommandId, Kind, Span};
 use onward_engine::Wants;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +39,7 @@ pub(crate) enum Stage {
 pub(crate) struct WorkerState {
     pub(crate) client: Client,
     pub(crate) handlers: BTreeMap<Kind, Handler>,
+    uninterrupted: BTreeSet<Kind>,
     pub(crate) leases: Leases,
     wants: Wants,
     stage: watch::Sender<Stage>,
@@ -53,9 +54,20 @@ impl fmt::Debug for WorkerState {
 }
 
 impl WorkerState {
-    pub(crate) fn new(client: Client, handlers: BTreeMap<Kind, Handler>, wants: Wants) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        handlers: BTreeMap<Kind, Handler>,
+        uninterrupted: BTreeSet<Kind>,
+        wants: Wants,
+    ) -> Self {
         let stage = watch::Sender::new(Stage::Working);
-        Self { client, handlers, leases: Leases::default(), wants, stage, claiming: AtomicBool::new(false) }
+        let (leases, claiming) = (Leases::default(), AtomicBool::new(false));
+        Self { client, handlers, uninterrupted, leases, wants, stage, claiming }
+    }
+
+    /// Whether handlers of a kind are never stopped half-way.
+    pub(crate) fn keeps_running(&self, kind: &Kind) -> bool {
+        self.uninterrupted.contains(kind)
     }
 
     /// What the worker asks for, with room for so many.

@@ -1,6 +1,6 @@
 //! One concrete run of an execution, while it runs and after it ended.
 
-use super::{Format, Stored, formats, is_default};
+use super::{Format, Stored, Woke, formats, is_default};
 use crate::rules::times::Moment;
 use crate::{Build, CommandId, Failure, Json, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,8 @@ pub struct Attempt {
     /// The calls that paused it, oldest first, each with its answer: a repeat changes nothing.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub pauses: VecDeque<(CommandId, Pause)>,
+    /// Why it goes on after its last suspension.
+    pub woke: Option<Box<Woke>>,
 }
 
 /// What a call that paused an attempt was answered.
@@ -56,6 +58,8 @@ pub enum Pause {
     },
     /// Its worker gave it back.
     Returned,
+    /// It waits for signals, an operator or a time.
+    Suspended,
 }
 
 /// An attempt that nobody runs now and that goes on with the next lease.
@@ -74,7 +78,7 @@ impl Attempt {
     pub(crate) fn start(number: u32, kind: AttemptKind, at: Moment) -> Self {
         let since = (at.now != at.stamp).then_some(at.now);
         let (resumed, ran, pauses) = (false, Span(0), VecDeque::new());
-        Self { number, kind, started_at: at.stamp, build: None, resumed, since, ran, pauses }
+        Self { number, kind, started_at: at.stamp, build: None, resumed, since, ran, pauses, woke: None }
     }
 
     /// Since when it runs without a pause, by the clock.
@@ -95,8 +99,13 @@ impl Attempt {
     }
 
     /// Stops the run; it goes on with another lease.
-    pub(crate) fn pause(&mut self, by: CommandId, pause: Pause, now: Millis) {
+    pub(crate) fn stop(&mut self, now: Millis) {
         self.ran = self.run_time(now);
+    }
+
+    /// Stops the run by a call, which is remembered.
+    pub(crate) fn pause(&mut self, by: CommandId, pause: Pause, now: Millis) {
+        self.stop(now);
         while self.pauses.len() >= crate::limits::OPERATOR_COMMANDS_KEPT {
             self.pauses.pop_front();
         }
@@ -112,12 +121,15 @@ impl Attempt {
 pub enum AttemptEnd {
     /// The handler succeeded.
     Succeeded,
-    /// The handler failed, or the attempt timed out; the execution is retried at `retry_at`, or has ended.
+    /// The handler failed, or the attempt timed out; the execution is retried at `retry_at`, is held, or has ended.
     Failed {
         /// Reason of the failure.
         failure: Failure,
-        /// Time of the retry; absent when the execution has ended.
+        /// Time of the retry; absent when the execution is held or has ended.
         retry_at: Option<Millis>,
+        /// Whether no retry was left and the execution is held for an operator.
+        #[serde(default, skip_serializing_if = "is_default")]
+        held: bool,
     },
     /// The lease expired.
     Interrupted,
@@ -209,7 +221,7 @@ impl Stored for EndedAttempt {
 formats!(struct EndedAttempt {
     format, number, kind, started_at, ran, ended_at, lease, worker, build, end, details, ended_by, pauses,
 });
-formats!(struct Attempt { number, kind, started_at, build, resumed, since, ran, pauses });
+formats!(struct Attempt { number, kind, started_at, build, resumed, since, ran, pauses, woke = 2 });
 formats!(struct Paused { attempt, lease, worker });
 formats!(
     enum AttemptKind {
@@ -219,7 +231,7 @@ formats!(
         Replay,
     }
 );
-formats!(enum Pause { Delayed { until }, Returned });
+formats!(enum Pause { Delayed { until }, Returned, Suspended = 2 });
 formats!(enum AttemptEnd {
-    Succeeded, Failed { failure, retry_at }, Interrupted, Revoked { reason }, Returned, Cancelled, Expired,
+    Succeeded, Failed { failure, retry_at, held = 2 }, Interrupted, Revoked { reason }, Returned, Cancelled, Expired,
 });

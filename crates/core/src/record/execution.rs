@@ -1,8 +1,8 @@
 //! A unit of work with a stable id: what it is, where it stands, and what it went through.
 
 use super::{
-    Active, EndedAttempt, Finished, Format, LaneQueues, Next, Operated, PayloadSlot, PublicState, Purging, Readiness,
-    Record, State, Stored, Transition, UniqueRecord, Waiting, format, formats, is_default,
+    Active, EndedAttempt, Finished, Format, Held, LaneQueues, Next, Operated, PayloadSlot, PublicState, Purging,
+    Readiness, Record, State, Stored, Transition, UniqueRecord, Waiting, Waits, format, formats, is_default,
 };
 use crate::audit::{Beside, Finding, Fix, Verdict};
 use crate::index::{self, DueKind, Entry};
@@ -59,6 +59,8 @@ pub struct Execution {
     pub tags: BTreeMap<TagKey, TagValue>,
     /// Where it stands.
     pub state: State,
+    /// Whether an operator holds it, or it is held for one. What it waits for goes on underneath.
+    pub held: Option<Held>,
     /// When it last changed; the rules never go back behind it.
     pub changed_at: Millis,
     /// Its place among what arrived within one millisecond.
@@ -83,6 +85,11 @@ pub struct Execution {
     /// How often it was run again after it had ended.
     #[serde(default, skip_serializing_if = "is_default")]
     pub replays: u32,
+    /// How often it started afresh: what a life waited for is not what the one before it did.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub life: u32,
+    /// Its waits and signals, once it has had one.
+    pub waits: Option<Box<Waits>>,
     /// The epoch of the newest lease; 0 before the first.
     #[serde(default, skip_serializing_if = "is_default")]
     pub epoch: u64,
@@ -137,10 +144,18 @@ pub enum StoredPayload {
 
 formats!(struct Execution {
     format, id, namespace, lane, kind, requires, priority, input, policy, idempotency_key, unique_key, created_at,
-    created_by, trace, deadline, tags, state, changed_at, sequence, place, started_at, attempts, retries, reclaims,
-    reclaims_in_a_row, replays, epoch, last, result, progress, note, operated, pages, history,
+    created_by, trace, deadline, tags, state, held = 2, changed_at, sequence, place, started_at, attempts, retries,
+    reclaims, reclaims_in_a_row, replays, life = 2, waits = 2, epoch, last, result, progress, note, operated, pages, history,
 });
 formats!(struct Progress { percent, message, at });
+impl StoredPayload {
+    /// Whether it is a record of its own.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        matches!(self, Self::Beside { .. })
+    }
+}
+
 formats!(enum StoredPayload { Json(inline), Beside { content_type, bytes } });
 
 impl Stored for Arc<Execution> {
@@ -158,6 +173,8 @@ impl Stored for Arc<Execution> {
             + class
             + payloads
             + details
+            + self.waits.as_ref().map_or(0, |waits| waits.bytes())
+            + self.suspension_bytes()
             + 192 * self.history.len()
             + 96 * (self.operated.len() + self.tags.len())
     }
@@ -175,6 +192,10 @@ impl Stored for Arc<Execution> {
         let (namespace, created) = (&self.namespace, self.created_at.0);
         let mut entries = Entry::single(index::list(namespace), created);
         match &self.state {
+            State::Waiting(waiting) if self.held.is_some() || matches!(waiting.readiness, Readiness::Suspended(_)) => {
+                let since = self.suspended_since(&waiting.readiness);
+                entries.push(Entry { name: index::state(namespace, PublicState::Suspended), rank: since.0 });
+            }
             State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => {
                 let name = index::ready(namespace, &self.lane, &self.requires, &self.kind);
                 entries.push(Entry { name, rank: self.ready_rank() });
@@ -185,7 +206,7 @@ impl Stored for Arc<Execution> {
             State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, .. }) => {
                 entries.push(Entry { name: index::state(namespace, PublicState::Delayed), rank: until.0 });
             }
-            State::Active(_) => {}
+            State::Active(_) | State::Waiting(Waiting { readiness: Readiness::Suspended(_), .. }) => {}
         }
         let tag = |(key, value): (&TagKey, &TagValue)| index::tag(namespace, key.as_str(), value.as_str());
         entries.extend(self.tags.iter().map(|both| Entry { name: tag(both), rank: created }));
@@ -273,14 +294,44 @@ impl Execution {
         let attempts = (1..self.attempts).map(|number| Key::Attempt(self.id, number));
         let pages = (0..self.pages).map(|page| Key::History(self.id, page));
         let payloads = [(Some(&self.input), PayloadSlot::Input), (self.result.as_ref(), PayloadSlot::Result)];
-        let payloads = payloads.into_iter().filter(|(stored, _)| matches!(stored, Some(StoredPayload::Beside { .. })));
+        let payloads = payloads.into_iter().filter(|(stored, _)| stored.is_some_and(StoredPayload::is_beside));
         attempts.chain(pages).chain(payloads.map(|(_, slot)| Key::Payload(self.id, slot))).collect()
+    }
+
+    /// How many records belong to it beside [`Execution::parts`]: signals with their payloads, and waits that are over.
+    pub(crate) fn uncounted_parts(&self) -> u32 {
+        self.waits.as_ref().map_or(0, |waits| waits.records())
+    }
+
+    /// Whether a worker may claim it.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.held.is_none() && matches!(self.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }))
+    }
+
+    /// Since when users see it as suspended, if they do.
+    fn suspended_since(&self, readiness: &Readiness) -> Millis {
+        match (readiness, &self.held) {
+            (Readiness::Suspended(suspension), _) => suspension.since,
+            (_, held) => held.as_ref().map_or(self.changed_at, |held| held.at),
+        }
+    }
+
+    fn suspension_bytes(&self) -> usize {
+        match &self.state {
+            State::Waiting(Waiting { readiness, next }) => {
+                let suspension = if let Readiness::Suspended(suspension) = readiness { suspension.bytes() } else { 0 };
+                let paused = next.paused().and_then(|paused| paused.attempt.woke.as_ref());
+                suspension + paused.map_or(0, |woke| woke.bytes())
+            }
+            State::Active(active) => active.attempt.woke.as_ref().map_or(0, |woke| woke.bytes()),
+            State::Finished(_) => 0,
+        }
     }
 
     /// The registry that lists the queue that it waits in, while it is ready.
     fn queues(&self) -> Option<Key> {
-        let ready = matches!(self.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }));
-        ready.then(|| Key::Queues(self.namespace.clone(), self.lane.clone(), self.id.partition()))
+        self.is_ready().then(|| Key::Queues(self.namespace.clone(), self.lane.clone(), self.id.partition()))
     }
 
     /// The record of its unique key.
@@ -315,6 +366,7 @@ impl Execution {
             deadline: None,
             tags: new.tags.clone(),
             state: State::Waiting(Waiting { readiness: Readiness::Ready { since: now }, next: Next::Initial }),
+            held: None,
             changed_at: now,
             sequence: submit.arrived.sequence(),
             place: None,
@@ -324,6 +376,8 @@ impl Execution {
             reclaims: 0,
             reclaims_in_a_row: 0,
             replays: 0,
+            life: 0,
+            waits: None,
             epoch: 0,
             last: None,
             result: None,
@@ -348,7 +402,10 @@ impl Execution {
     /// What users see.
     #[must_use]
     pub fn public_state(&self) -> PublicState {
-        self.state.public()
+        match &self.state {
+            State::Waiting(_) if self.held.is_some() => PublicState::Suspended,
+            state => state.public(),
+        }
     }
 
     /// The earliest time at which somebody must look at it.
@@ -358,9 +415,10 @@ impl Execution {
             State::Finished(Finished { purging: Some(Purging { until }), .. }) => Some(*until),
             State::Finished(finished) => Some(finished.at + self.policy.retention()),
             State::Waiting(waiting) => {
-                let time = match waiting.readiness {
+                let time = match &waiting.readiness {
                     Readiness::Ready { .. } => None,
-                    Readiness::Delayed { until, .. } => Some(until),
+                    Readiness::Delayed { until, .. } => Some(*until),
+                    Readiness::Suspended(suspension) => suspension.due(),
                 };
                 time.into_iter().chain(self.deadline).min()
             }

@@ -109,9 +109,12 @@ mod operation;
 mod outbox;
 mod payload;
 mod queues;
+mod signal;
 mod state;
 mod stored;
+mod suspension;
 mod unique;
+mod wait;
 
 pub use api_key::{ApiKey, KeyHash, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
@@ -119,7 +122,7 @@ pub use dead::DeadLetter;
 pub use errand::{Errand, ErrandKind};
 pub use execution::{Execution, Progress, StoredPayload};
 pub use format::{FORMAT, Format};
-pub(crate) use format::{Formatted, Stamped, formats, is_newer, keeps_all, plain};
+pub(crate) use format::{Formatted, formats, is_newer, keeps_all, plain};
 pub use history::{HistoryPage, Transition};
 pub use idempotency::IdempotencyRecord;
 pub use inbox::Inbox;
@@ -131,17 +134,20 @@ pub use operation::Operated;
 pub use outbox::Outbox;
 pub use payload::{PayloadBytes, PayloadSlot};
 pub use queues::{LaneQueues, QueueSeen};
+pub use signal::{Ordinal, SignalEffect, SignalRecord};
 pub use state::{
     Active, Cancellation, Canceller, ExpiredBy, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
 };
+pub use suspension::{Held, OnTimeout, Over, Suspension, Timeout, WaitEnd, WhyHeld, Woke};
 pub use unique::{NamedCall, UniqueRecord};
+pub use wait::{HowOver, Mail, Taken, WaitAddress, WaitId, WaitOver, WaitRef, Waits};
 
 pub(crate) use stored::Stored;
 
 use crate::codec::Body;
 use crate::key::{self, KeyError};
-use crate::{ApiKeyId, ExecutionId, IdempotencyKey, Lane, MemberId, Namespace, PartitionId, UniqueKey};
+use crate::{ApiKeyId, ExecutionId, IdempotencyKey, Lane, MemberId, Namespace, PartitionId, SignalId, UniqueKey};
 use bytes::Bytes;
 use std::fmt;
 use std::str::FromStr;
@@ -160,6 +166,10 @@ records! {
     Unique(namespace: Namespace, key: UniqueKey) = "unique/{namespace}/{key}" holds UniqueRecord,
     /// Older transitions of an execution.
     History(id: ExecutionId, page: u32) = "{id}/h/{page:05}" holds HistoryPage,
+    /// A signal that an execution has accepted.
+    Signal(id: ExecutionId, signal: SignalId) = "{id}/s/{signal}" holds SignalRecord,
+    /// A wait of an execution that is over.
+    Wait(id: ExecutionId, wait: WaitId) = "{id}/w/{wait}" holds WaitOver,
     /// Work on an execution that a commit left over.
     Errand(id: ExecutionId, kind: ErrandKind) = "{id}/e/{kind}" holds Errand,
     /// A lane's settings, in the namespace's gate partition.

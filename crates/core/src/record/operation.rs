@@ -17,5 +17,5 @@ pub struct Operated {
 formats!(struct Operated { by, outcome });
 formats!(enum ActOutcome {
     Cancelled, StopRequested { until }, Rescheduled { until }, Prioritised { before }, Tagged, Annotated,
-    Revoked { lease, epoch }, Replayed { replays }, Purged,
+    Revoked { lease, epoch }, Replayed { replays }, Purged, Paused = 2, Resumed { until } = 2, WaitClosed { resumed } = 2,
 });

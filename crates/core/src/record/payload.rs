@@ -1,6 +1,7 @@
 //! Payloads that stand beside their execution.
 
 use super::Stored;
+use crate::SignalId;
 use crate::codec::Body;
 use bytes::Bytes;
 use std::fmt;
@@ -10,6 +11,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayloadBytes(pub Bytes);
 
+/// The text that the payload of a signal begins with in a key, behind which its id follows.
+const SIGNAL: &str = "sp/";
+
 /// Which payload of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PayloadSlot {
@@ -17,14 +21,17 @@ pub enum PayloadSlot {
     Input,
     /// What it ended with.
     Result,
+    /// What a signal to it carries.
+    Signal(SignalId),
 }
 
 impl fmt::Display for PayloadSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Input => "in",
-            Self::Result => "out",
-        })
+        match self {
+            Self::Input => f.write_str("in"),
+            Self::Result => f.write_str("out"),
+            Self::Signal(id) => write!(f, "{SIGNAL}{id}"),
+        }
     }
 }
 
@@ -32,7 +39,12 @@ impl FromStr for PayloadSlot {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Input, Self::Result].into_iter().find(|slot| slot.to_string() == text).ok_or(())
+        match (text, text.strip_prefix(SIGNAL)) {
+            ("in", _) => Ok(Self::Input),
+            ("out", _) => Ok(Self::Result),
+            (_, Some(id)) => id.parse().map(Self::Signal).map_err(drop),
+            _ => Err(()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The state of an execution: one enum that carries its data, so that illegal combinations cannot be written down.
 
-use super::{Attempt, AttemptKind, Paused, formats};
+use super::{Attempt, AttemptKind, Paused, Suspension, formats};
 use crate::{Failure, LeaseId, Millis, Reason, Span, WorkerName};
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl Next {
 }
 
 /// What a waiting execution waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
     /// A worker.
@@ -90,6 +90,8 @@ pub enum Readiness {
         /// Who said so.
         why: WhyDelayed,
     },
+    /// Signals, an operator or a time.
+    Suspended(Box<Suspension>),
 }
 
 /// Why an execution is delayed.
@@ -107,6 +109,8 @@ pub enum WhyDelayed {
     Worker,
     /// An operator rescheduled it.
     Operator,
+    /// Its suspension ended, and it goes on after a pause.
+    Resumed,
 }
 
 /// An execution that a worker runs.
@@ -153,6 +157,8 @@ pub enum Canceller {
     Owner,
     /// An operator.
     Operator,
+    /// The timeout of its suspension.
+    Timeout,
 }
 
 /// A worker's fenced, expiring ownership of an execution.
@@ -224,6 +230,8 @@ words! {
         AttemptTimeout = "attempt_timeout",
         /// Its deadline.
         Deadline = "deadline",
+        /// The timeout of its suspension.
+        SuspensionTimeout = "suspension_timeout",
     }
 }
 
@@ -236,6 +244,8 @@ words! {
         Delayed = "delayed",
         /// A worker runs it.
         Active = "active",
+        /// Waits for signals or an operator.
+        Suspended = "suspended",
         /// It ended with a result.
         Completed = "completed",
         /// No attempt succeeded, and none is left.
@@ -252,7 +262,7 @@ impl PublicState {
     #[must_use]
     pub fn outcome(self) -> Option<Outcome> {
         match self {
-            Self::Waiting | Self::Delayed | Self::Active => None,
+            Self::Waiting | Self::Delayed | Self::Active | Self::Suspended => None,
             Self::Completed => Some(Outcome::Success),
             Self::Failed => Some(Outcome::Failed),
             Self::Cancelled => Some(Outcome::Cancelled),
@@ -275,12 +285,13 @@ impl Outcome {
 }
 
 impl State {
-    /// What users see.
+    /// What users see, unless the execution is held.
     #[must_use]
     pub fn public(&self) -> PublicState {
         match self {
             Self::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => PublicState::Waiting,
             Self::Waiting(Waiting { readiness: Readiness::Delayed { .. }, .. }) => PublicState::Delayed,
+            Self::Waiting(Waiting { readiness: Readiness::Suspended(_), .. }) => PublicState::Suspended,
             Self::Active(_) => PublicState::Active,
             Self::Finished(finished) => finished.outcome.public(),
         }
@@ -304,7 +315,7 @@ formats!(
         Resume(paused),
     }
 );
-formats!(enum Readiness { Ready { since }, Delayed { until, why } });
+formats!(enum Readiness { Ready { since }, Delayed { until, why }, Suspended(suspension) = 2 });
 formats!(
     enum WhyDelayed {
         Submitted,
@@ -312,6 +323,7 @@ formats!(
         Reclaim,
         Worker,
         Operator,
+        Resumed = 2,
     }
 );
 formats!(struct Active { lease, attempt, stop });
@@ -322,6 +334,7 @@ formats!(
     enum Canceller {
         Owner,
         Operator,
+        Timeout = 2,
     }
 );
 formats!(struct Finished { outcome, at, failure, expired_by, cancelled, purging });
@@ -338,5 +351,6 @@ formats!(
     enum ExpiredBy {
         AttemptTimeout,
         Deadline,
+        SuspensionTimeout = 2,
     }
 );

@@ -1,10 +1,11 @@
 //! Giving ready work to a worker: one call for the first attempt, a retry, a reclaim, a replay and a resume.
 
-use crate::record::{Active, AttemptKind, Execution, LaneState, Next, Readiness, State, Waiting};
-use crate::rules::{fence, lane, lease, payload};
+use crate::record::{Active, AttemptKind, Execution, LaneState, Next, State, WaitRef, Waiting};
+use crate::rules::{fence, lane, lease, payload, woken};
 use crate::{
     Addressed, Build, Class, ExecutionId, Fence, Key, Kind, Lane, LeaseId, Millis, Namespace, PartitionId, Payload,
-    PayloadSlot, Rejection, Span, Stop, TagKey, TagValue, TraceContext, Urgency, Verb, View, What, WorkerName, limits,
+    PayloadSlot, Rejection, Span, Stop, TagKey, TagValue, TraceContext, Urgency, Verb, View, What, Woken, WorkerName,
+    limits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +58,10 @@ pub struct Claimed {
     pub created_at: Millis,
     /// The trace from which it was submitted.
     pub trace: Option<TraceContext>,
+    /// Why the attempt goes on, if it was suspended.
+    pub woke: Option<Box<Woken>>,
+    /// Waits that its last suspension left open, each with the time since which it is: timeouts count from it.
+    pub open_waits: BTreeMap<WaitRef, Millis>,
 }
 
 impl Addressed for Claim {
@@ -83,8 +88,11 @@ impl Verb for Claim {
                 fence::alive(view, &execution, active, now)?;
                 return claimed(view, &execution, active);
             }
-            State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => next.clone(),
-            state => return Err(Rejection::NotReady { execution: self.execution, state: state.public() }.into()),
+            State::Waiting(Waiting { next, .. }) if execution.is_ready() => next.clone(),
+            _ => {
+                let state = execution.public_state();
+                return Err(Rejection::NotReady { execution: self.execution, state }.into());
+            }
         };
         used(&execution, &next, self)?;
         check(view, self, &execution)?;
@@ -144,6 +152,7 @@ fn check(view: &mut View, claim: &Claim, execution: &Execution) -> Result<(), St
 
 fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Box<Claimed>, Stop> {
     let input = payload::load(view, &Key::Payload(execution.id, PayloadSlot::Input), &execution.input)?;
+    let woke = active.attempt.woke.as_ref().map(|woke| woken::tell(view, execution.id, woke)).transpose()?;
     Ok(Box::new(Claimed {
         fence: Fence {
             execution: execution.id,
@@ -164,6 +173,8 @@ fn claimed(view: &mut View, execution: &Execution, active: &Active) -> Result<Bo
         deadline: execution.deadline,
         created_at: execution.created_at,
         trace: execution.trace,
+        woke: woke.map(Box::new),
+        open_waits: execution.waits.as_ref().map(|waits| waits.open.clone()).unwrap_or_default(),
     }))
 }
 

@@ -5,7 +5,7 @@ use crate::record::{
 };
 use crate::rules::end::fail::Failed;
 use crate::rules::times::Moment;
-use crate::rules::{errand, finish, lease, lost, purge, ready};
+use crate::rules::{errand, finish, lease, lost, purge, ready, timed_out};
 use crate::view::unreadable;
 use crate::{Category, ExecutionId, Failure, Key, Millis, PartitionId, Stop, Urgency, Verb, View, What, index};
 use std::sync::Arc;
@@ -78,6 +78,17 @@ fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Mi
     let execution = Arc::make_mut(&mut shared);
     let event = match execution.state.clone() {
         _ if execution.deadline == Some(at) => expire(view, execution, moment)?,
+        State::Waiting(Waiting { readiness: Readiness::Suspended(_), .. }) => {
+            match timed_out::pass(view, &mut shared, now)? {
+                Some(Some(event)) => event,
+                Some(None) => {
+                    // One of its waits is over, and it goes on waiting for others.
+                    view.put(Key::Execution(id), Record::Execution(shared))?;
+                    return next(view, id);
+                }
+                None => return Ok(nothing(Some(at))),
+            }
+        }
         State::Waiting(Waiting { readiness, next }) => match readiness {
             Readiness::Delayed { .. } => {
                 if ready::promote(view, execution, next, at, now)?.is_some() {
@@ -88,7 +99,7 @@ fn of_execution(view: &mut View, mut shared: Arc<Execution>, at: Millis, now: Mi
                 What::Ready
             }
             // Only its deadline makes ready work due.
-            Readiness::Ready { .. } => return Ok(nothing(Some(at))),
+            Readiness::Ready { .. } | Readiness::Suspended(_) => return Ok(nothing(Some(at))),
         },
         State::Active(active) => match &active.stop {
             Some(stop) if stop.until == at => stop_now(view, execution, stop.cancellation.clone(), moment)?,
@@ -154,6 +165,7 @@ pub(crate) mod rows {
         Row::new("due (too early)", |_, _| make::due(id(1)), &[
             ("→ Expired", "ReadyTooLate ActiveTimedOut ActiveTooLate"),
             ("→ ReadyReclaim", "ActiveLapsed"),
+            ("→ ReadyResume", "SuspendedOver"),
             ("→ Cancelled", "ActiveStopOver"),
             ("=", "*"),
         ]),
@@ -166,7 +178,7 @@ pub(crate) mod rows {
             ("→ ReadyFirst", "DelayedSubmitted DelayedOperator"),
             ("→ ReadyRetry", "DelayedRetry"),
             ("→ ReadyReclaim", "DelayedReclaim ActiveMine ActiveResumed ActiveOther ActiveOnward ActiveLapsed"),
-            ("→ ReadyResume", "DelayedWorker"),
+            ("→ ReadyResume", "DelayedWorker Suspended SuspendedOver"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
             ("→ Absent", "Completed Failed Cancelled Expired Stub"),
             ("=", "*"),

@@ -1,8 +1,9 @@
 //! Every end of an execution: its state, what happened, and the unique key that is free again.
 
-use crate::record::{Active, Cancellation, Execution, Finished, Outcome, State};
-use crate::rules::unique;
-use crate::{Millis, Stop, View, What};
+use crate::record::{Active, Cancellation, Execution, Finished, Held, Next, Outcome, State, WhyHeld};
+use crate::rules::times::Moment;
+use crate::rules::{ready, unique};
+use crate::{Millis, Reason, Stop, View, What};
 
 /// Makes this the end of an execution; answers what happened.
 pub(crate) fn finish(
@@ -12,9 +13,26 @@ pub(crate) fn finish(
     event: What,
 ) -> Result<What, Stop> {
     execution.changed_at = finished.at;
+    execution.held = None;
     execution.state = State::Finished(finished);
     unique::free(view, execution)?;
     Ok(event)
+}
+
+/// Holds an execution for an operator instead of ending it, if its policy says so; its next attempt waits for that.
+/// Returns whether it did.
+pub(crate) fn hold_instead(
+    view: &mut View,
+    execution: &mut Execution,
+    (next, why): (Next, &str),
+    at: Moment,
+) -> Result<bool, Stop> {
+    if !execution.policy.pauses_when_exhausted() {
+        return Ok(false);
+    }
+    execution.held = Some(Held { why: WhyHeld::Exhausted, at: at.stamp, reason: Reason::new(why) });
+    ready::now(view, execution, next, at.now)?;
+    Ok(true)
 }
 
 /// Cancels an execution whose attempt has ended, if it had one.

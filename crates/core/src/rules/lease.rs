@@ -104,6 +104,13 @@ pub(crate) fn pause(execution: &mut Execution, active: &Active, by: CommandId, p
     Next::Resume(Box::new(Paused { attempt, lease: active.lease.id, worker: active.lease.worker.clone() }))
 }
 
+/// Takes the lease away and keeps the attempt, which goes on with the next lease.
+pub(crate) fn take(active: &Active, now: Millis) -> Next {
+    let mut attempt = active.attempt.clone();
+    attempt.stop(now);
+    Next::Resume(Box::new(Paused { attempt, lease: active.lease.id, worker: active.lease.worker.clone() }))
+}
+
 /// Brings the times of a running attempt back to what they can be by this clock. After the time was set back they lie
 /// further ahead than they were ever meant to; counted from now, the attempt has more time than it was given, never less,
 /// and a worker that is lost is noticed. Answers whether anything changed.

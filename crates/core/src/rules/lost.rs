@@ -8,7 +8,7 @@ use crate::{Category, Failure, Millis, Span, Stop, View, What, limits};
 /// A lapsed lease.
 pub(crate) fn expire(view: &mut View, execution: &mut Execution, active: &Active, at: Moment) -> Result<What, Stop> {
     let attempt = active.attempt.number;
-    let event = |again_at| What::LeaseExpired { attempt, again_at };
+    let event = |again_at, held| What::LeaseExpired { attempt, again_at, held };
     interrupt(view, execution, active, (AttemptEnd::Interrupted, event), at)
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn interrupt(
     view: &mut View,
     execution: &mut Execution,
     active: &Active,
-    (end, event): (AttemptEnd, impl FnOnce(Option<Millis>) -> What),
+    (end, event): (AttemptEnd, impl FnOnce(Option<Millis>, bool) -> What),
     at: Moment,
 ) -> Result<What, Stop> {
     lease::end(execution, active, end, None, at);
@@ -25,15 +25,18 @@ pub(crate) fn interrupt(
         return Ok(cancelled);
     }
     if execution.reclaims >= execution.policy.max_reclaims() {
+        if finish::hold_instead(view, execution, (Next::Reclaim, "it lost too many workers"), at)? {
+            return Ok(event(None, true));
+        }
         let failure = Failure::new(Category::engine(), "max_reclaims_exceeded");
         let finished = Finished { failure: Some(failure), ..Finished::new(Outcome::Failed, at.stamp) };
-        return finish::finish(view, execution, finished, event(None));
+        return finish::finish(view, execution, finished, event(None, false));
     }
     execution.reclaims += 1;
     execution.reclaims_in_a_row += 1;
     let again_at = at.now + pause(execution.reclaims_in_a_row);
     let delayed = ready::at(view, execution, again_at, (WhyDelayed::Reclaim, Next::Reclaim), at.now)?;
-    Ok(event(Some(delayed.unwrap_or(again_at))))
+    Ok(event(Some(delayed.unwrap_or(again_at)), false))
 }
 
 /// The pause after this many lost leases in a row.

@@ -17,6 +17,10 @@ verbs! {
     progress::Progress,
     /// End a lease.
     report::Report,
+    /// Wait for the world without a worker.
+    suspend::Suspend,
+    /// Tell an execution something from outside.
+    signal::Signal,
     /// Do what an operator wants with an execution.
     operate::Operate,
     /// A record's due time passed: look at it.
@@ -50,8 +54,11 @@ pub(crate) mod outbox;
 pub(crate) mod payload;
 pub(crate) mod purge;
 pub(crate) mod ready;
+pub(crate) mod timed_out;
 pub(crate) mod times;
 pub(crate) mod unique;
+pub(crate) mod waits;
+pub(crate) mod woken;
 
 #[cfg(test)]
 pub(crate) mod table;

@@ -17,7 +17,7 @@ pub(crate) fn check_result(result: &Payload) -> Result<(), Rejection> {
     result.check().map_err(|error| Rejection::Payload { field: "result", error })
 }
 
-/// Stores a payload that was checked: small JSON in the execution, anything else in a record of its own.
+/// Stores a payload that was checked: small JSON where it is kept, anything else in a record of its own.
 pub(crate) fn store(
     view: &mut View,
     id: ExecutionId,

@@ -29,7 +29,7 @@ pub(crate) fn remove(
     let last_call = if by.is_some() { now } else { execution.changed_at };
     let mut until = last_call + limits::STUB_LIFE;
     let mut parts = execution.parts();
-    let left = parts.split_off(parts.len().min(limits::PURGE_AT_ONCE)).len();
+    let left = parts.split_off(parts.len().min(limits::PURGE_AT_ONCE)).len() + execution.uncounted_parts() as usize;
     view.for_each(parts, |view, part| if view.get(&part)?.is_some() { view.delete(part) } else { Ok(()) })?;
     if left == 0 && until <= now {
         view.not_before(until);
@@ -110,6 +110,7 @@ fn empty(execution: &mut Execution) {
     execution.progress = None;
     execution.note = None;
     execution.trace = None;
+    execution.waits = None;
     execution.history.clear();
     if let Some(last) = &mut execution.last {
         last.details = None;

@@ -46,6 +46,7 @@ fn why(next: &Next) -> WhyDelayed {
         Next::Retry => WhyDelayed::Retry,
         Next::Reclaim => WhyDelayed::Reclaim,
         Next::Replay => WhyDelayed::Operator,
+        Next::Resume(paused) if paused.attempt.woke.is_some() => WhyDelayed::Resumed,
         Next::Resume(_) => WhyDelayed::Worker,
     }
 }

@@ -1,6 +1,7 @@
 //! Accepting new work: check it, find out whether it is a repeat, place it in its queue.
 
-use crate::record::{Execution, Format, IdempotencyRecord, LaneState, Next, Record, WhyDelayed};
+use crate::record::{Execution, Format, IdempotencyRecord, LaneState, Next, Record, SignalEffect, WhyDelayed};
+use crate::rules::signal::Sent;
 use crate::rules::{lane, payload, ready, times, unique};
 use crate::verb::USUAL_BYTES;
 use crate::view::unreadable;
@@ -30,6 +31,8 @@ pub struct Submitted {
     pub id: ExecutionId,
     /// Whether this call created it; false when a key of it stands for an earlier one.
     pub created: bool,
+    /// What the signal did that was sent along.
+    pub signalled: Option<SignalEffect>,
 }
 
 impl Addressed for Submit {
@@ -62,27 +65,23 @@ impl Verb for Submit {
     }
 
     fn bytes(&self) -> usize {
-        USUAL_BYTES + self.new.input_parts().1.len()
+        USUAL_BYTES + self.new.input_parts().1.len() + self.new.signal.as_ref().map_or(0, |signal| signal.bytes())
     }
 
     fn run(&self, view: &mut View, now: Millis) -> Result<Submitted, Stop> {
         let (id, new) = (self.id, &*self.new);
         if let Some(existing) = view.execution(id)? {
             let same_call = existing.namespace == new.namespace && existing.created_by == self.command;
-            return if same_call {
-                Ok(Submitted { id, created: true })
-            } else {
-                Err(Rejection::ExecutionExists(id).into())
-            };
+            return if same_call { Ok(self.answered_before(id)) } else { Err(Rejection::ExecutionExists(id).into()) };
         }
         // Before the keys: whether a call is right must not depend on who holds them.
         let input = payload::input(new)?;
         check(view, id, new)?;
         if let Some(first) = first_of_key(view, new, now)? {
-            return Ok(Submitted { id: first, created: false });
+            return Ok(Submitted { id: first, created: false, signalled: None });
         }
         if let Some(known) = unique::find(view, new, now)? {
-            return Ok(known);
+            return if known.created { Ok(self.answered_before(known.id)) } else { self.signal(view, known, now) };
         }
         let lane = lane::copy(view, &new.namespace, &new.lane)?;
         if lane.state == LaneState::Draining {
@@ -92,7 +91,26 @@ impl Verb for Submit {
         let policy = new.policy.clone().or(&lane.defaults);
         remember_key(view, id, new, &policy, now)?;
         create(view, self, (input, policy), now)?;
-        Ok(Submitted { id, created: true })
+        self.signal(view, Submitted { id, created: true, signalled: None }, now)
+    }
+}
+
+impl Submit {
+    /// Sends the signal to the execution that was found or made.
+    fn signal(&self, view: &mut View, submitted: Submitted, now: Millis) -> Result<Submitted, Stop> {
+        let Some(signal) = &self.new.signal else { return Ok(submitted) };
+        let Some(execution) = view.execution(submitted.id)? else {
+            return Err(Rejection::ExecutionNotFound(submitted.id).into());
+        };
+        let sent = Sent { id: signal.id(self.command), signal, actor: None, proof: None };
+        let signalled = sent.deliver(view, execution, now)?;
+        Ok(Submitted { signalled: Some(signalled.effect), ..submitted })
+    }
+
+    /// The answer of a repeat: a new execution waits for nothing, so it kept the signal.
+    fn answered_before(&self, id: ExecutionId) -> Submitted {
+        let signalled = self.new.signal.is_some().then_some(SignalEffect::Buffered);
+        Submitted { id, created: true, signalled }
     }
 }
 

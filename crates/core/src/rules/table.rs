@@ -4,7 +4,7 @@ mod states;
 
 use crate::rules::world::World;
 use crate::rules::world::make::id;
-use crate::{Act, Command, CommandId, End, Fence, Key, Operate, act, end, rules};
+use crate::{Act, Command, CommandId, End, Event, Fence, Key, Operate, What, act, end, rules};
 use states::{CLASSES, Class, class_of, world_in};
 
 /// One call against every state: its name, how it is made, and what comes of it.
@@ -36,7 +36,7 @@ const REPEATED: Outcomes = &[
     ("execution_not_found", "Absent"),
     (
         "execution_not_active",
-        "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Expired",
+        "ReadyFirst ReadyReclaim ReadyTooLate DelayedSubmitted DelayedReclaim DelayedOperator Held Expired",
     ),
     ("stale_lease", "ActiveOther"),
     ("attempt_timed_out", "ActiveTimedOut"),
@@ -87,9 +87,15 @@ fn outcome(class: Class, row: &Row) -> String {
     let after = class_of(world.find(id(1)), world.now);
     let wrote = done.step.writes.contains(&Key::Execution(id(1)));
     assert_eq!(wrote, world.find(id(1)) != before.as_ref(), "{class:?} {call}: a write changes something");
-    let told = done.events.iter().filter(|event| event.execution() == Some(id(1))).count();
-    // A purge is told with its first piece.
-    let silent = call == "renew" || call == "progress" || matches!(class, Class::Stub);
+    let is_signal = |event: &&Event| matches!(event.what, What::Signalled { .. });
+    let about = |event: &&Event| event.execution() == Some(id(1));
+    let told = done.events.iter().filter(about).filter(|event| !is_signal(event)).count();
+    let signalled = done.events.iter().filter(is_signal).count();
+    let is_sent = matches!(command, Command::Signal(_));
+    assert_eq!(signalled, usize::from(is_sent && wrote), "{class:?} {call}: a signal is told once");
+    // A purge is told with its first piece, and a signal that changes no state is no transition.
+    let kept = is_sent && after == class;
+    let silent = call == "renew" || call == "progress" || matches!(class, Class::Stub) || kept;
     assert_eq!(told, usize::from(wrote && !silent), "{class:?} {call}: one event per transition");
     if done.result.is_ok() && has_id(&command) {
         let again = world.home(&command);

@@ -12,11 +12,11 @@ pub(crate) fn find(view: &mut View, new: &NewExecution, now: Millis) -> Result<O
         && is_remembered(view, until, now)
     {
         return match known.asked.difference(&Asked::of(new)) {
-            None => Ok(Some(Submitted { id: known.execution, created: true })),
+            None => Ok(Some(Submitted { id: known.execution, created: true, signalled: None })),
             Some(field) => Err(Rejection::IdempotencyMismatch { existing: known.execution, field }.into()),
         };
     }
-    Ok(record.holder().map(|id| Submitted { id, created: false }))
+    Ok(record.holder().map(|id| Submitted { id, created: false, signalled: None }))
 }
 
 /// The unfinished execution that a unique key stands for.

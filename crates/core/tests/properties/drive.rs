@@ -2,17 +2,17 @@
 
 use crate::checks;
 use crate::history::History;
-use crate::moves::{Move, New, PARTITIONS, SLOTS, Verb, Which};
+use crate::moves::{Move, New, PARTITIONS, SLOTS, Sent, Verb, Which};
 use crate::reached::Seen;
 use crate::repeats::Accepted;
 use crate::world::make::{self, HOME, class, id, namespace};
 use crate::world::vector::{legal, vector_of};
 use crate::world::{Done, World};
-use onward_core::record::{ErrandKind, PublicState, Record};
+use onward_core::record::{ErrandKind, PublicState, Record, WaitAddress, WaitId, WaitRef};
 use onward_core::{
     Act, Arrival, Bury, Claim, Claimed, Class, Command, CommandId, Deliver, Due, ExecutionId, Fence, Forget, Key,
-    LaneChange, LeaseId, Looked, NewExecution, Operate, PartitionId, Reply, SetLane, Submit, act, codec, end, index,
-    limits,
+    LaneChange, LeaseId, Looked, NewExecution, NewSignal, Operate, PartitionId, Proof, Reply, SetLane, Signal, Span,
+    Submit, act, codec, end, index, limits,
 };
 use std::collections::BTreeMap;
 
@@ -115,6 +115,7 @@ impl Driver {
                     Verb::Unclaim => make::unclaim(command.0, fence),
                     Verb::Delay(when) => make::delay(command.0, fence, when),
                     Verb::Cancel => make::cancel(command.0, fence),
+                    Verb::Suspend(new) => make::suspend(command.0, fence, *new),
                 })
             }
             Move::Operate { slot, elsewhere, act } => {
@@ -123,6 +124,7 @@ impl Driver {
                 let (execution, act) = (self.slots[*slot], act.clone());
                 Some(Command::Operate(Operate { command, namespace, execution, by: None, act }))
             }
+            Move::Signal(sent) => Some(self.signal(sent).into()),
             Move::Due { slot } => Some(make::due(self.slots[*slot])),
             Move::DueKey { key } => {
                 let key = Key::Idempotency(namespace(), format!("key-{key}").parse().unwrap());
@@ -152,12 +154,33 @@ impl Driver {
             priority: new.priority,
             policy: new.policy.clone(),
             requires: if new.gpu { class(&["gpu"]) } else { Class::default() },
+            signal: new.signal.as_ref().map(|wait| Box::new(NewSignal::new(wait.parse::<WaitAddress>().unwrap()))),
             ..NewExecution::new("work".parse().unwrap(), new.input.clone())
         };
         work.set_when(new.when);
         work.set_deadline(new.deadline);
         let arrived = Arrival::at(self.world.now, new.slot as u8);
         Submit { command: CommandId(self.number()), id: self.slots[new.slot], arrived, new: Box::new(work) }
+    }
+
+    fn signal(&mut self, sent: &Sent) -> Signal {
+        let execution = self.slots[sent.slot];
+        let mut signal = make::signal(self.number(), execution, &sent.wait);
+        if sent.elsewhere {
+            signal.namespace = "elsewhere".parse().unwrap();
+        }
+        signal.by = sent.actor.map(|n| format!("person-{n}").parse().unwrap());
+        signal.signal.name = sent.name.map(|n| format!("name-{n}").parse().unwrap());
+        signal.signal.idempotency_key = sent.key.map(|n| format!("key-{n}").parse().unwrap());
+        signal.signal.set_payload(sent.payload.clone());
+        if let (true, Some(actor)) = (sent.token, signal.by.clone()) {
+            let life = self.world.find(execution).map_or(0, |found| found.life);
+            let wait =
+                WaitId { life, wait: WaitRef::new(signal.signal.wait.name.clone(), signal.signal.wait.n.unwrap_or(1)) };
+            let not_after = self.world.now + Span::seconds(20);
+            signal.proof = Some(Proof { wait, actor, names: Vec::new(), not_after });
+        }
+        signal
     }
 
     fn fence(&self, slot: usize, which: Which) -> Option<Fence> {

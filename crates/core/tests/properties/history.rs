@@ -27,6 +27,8 @@ pub(crate) struct Story {
     pub(crate) told: Vec<Transition>,
     /// How often its end was told.
     pub(crate) ends_told: usize,
+    /// How often it was replayed while it was held because no retry was left.
+    pub(crate) replayed_held: usize,
     /// How often its removal was told.
     pub(crate) purges_told: usize,
 }
@@ -57,10 +59,13 @@ impl History {
             if let Some(last) = &execution.last {
                 story.ended.entry(last.number).or_insert_with(|| last.clone());
             }
-            if let (Some(State::Active(was)), State::Finished(_)) =
-                (before.find(execution.id).map(|before| &before.state), &execution.state)
-            {
-                story.ended_with_it.insert(was.attempt.number);
+            let attempt = before.find(execution.id).and_then(|before| match &before.state {
+                State::Active(active) => Some(active.attempt.number),
+                State::Waiting(waiting) => waiting.next.paused().map(|paused| paused.attempt.number),
+                State::Finished(_) => None,
+            });
+            if let State::Finished(_) = &execution.state {
+                story.ended_with_it.extend(attempt);
             }
         }
         match (command, &done.result) {
@@ -81,7 +86,16 @@ impl History {
 impl Story {
     fn note(&mut self, event: &Event, execution: Option<&Execution>) {
         self.ends_told += usize::from(event.what.outcome().is_some());
+        if let What::AttemptFailed { attempt, held: true, .. }
+        | What::TimedOut { attempt, held: true, .. }
+        | What::LeaseExpired { attempt, held: true, .. }
+        | What::LeaseRevoked { attempt, held: true, .. } = &event.what
+        {
+            // What follows is an operator's decision and counts neither as a retry nor as a reclaim.
+            self.ended_with_it.insert(*attempt);
+        }
         match &event.what {
+            What::Signalled { .. } => return,
             What::Purged => {
                 self.purges_told += 1;
                 return;
@@ -89,10 +103,15 @@ impl Story {
             What::LeaseExpired { again_at: Some(_), .. } | What::LeaseRevoked { again_at: Some(_), .. } => {
                 self.row += 1;
             }
-            What::Completed { .. } | What::AttemptFailed { .. } | What::TimedOut { .. } | What::Delayed { .. } => {
+            What::Completed { .. }
+            | What::AttemptFailed { .. }
+            | What::TimedOut { .. }
+            | What::Suspended { .. }
+            | What::Delayed { .. } => {
                 self.row = 0;
             }
             What::Replayed { .. } => {
+                self.replayed_held += usize::from(self.ends_told + self.replayed_held == self.lives.len());
                 (self.row, self.result) = (0, None);
                 self.lives.extend(execution.map(|execution| execution.attempts));
             }

@@ -1,7 +1,10 @@
 //! What a random run may do next.
 
-use onward_core::record::LaneState;
-use onward_core::{Act, Category, LeaseId, Millis, Payload, Policy, RetryPolicy, Span, TagKey, When, act};
+use onward_core::record::{LaneState, OnTimeout};
+use onward_core::{
+    Act, Category, Condition, Distinct, LeaseId, Millis, NewSuspension, OnExhausted, Payload, Policy, RetryPolicy,
+    SignalName, Span, TagKey, When, act,
+};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +20,7 @@ pub(crate) enum Move {
     Claim { slot: usize, gpu: bool, ttl: Span },
     Hold { slot: usize, which: Which, verb: Verb },
     Operate { slot: usize, elsewhere: bool, act: Act },
+    Signal(Sent),
     Due { slot: usize },
     DueKey { key: u8 },
     WaitUntilDue { slot: usize },
@@ -44,6 +48,21 @@ pub(crate) struct New {
     pub(crate) policy: Policy,
     pub(crate) input: Payload,
     pub(crate) gpu: bool,
+    /// The wait that a signal is sent to along with it.
+    pub(crate) signal: Option<String>,
+}
+
+/// A signal: to which wait, of whom, under which key.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) slot: usize,
+    pub(crate) elsewhere: bool,
+    pub(crate) wait: String,
+    pub(crate) name: Option<u8>,
+    pub(crate) actor: Option<u8>,
+    pub(crate) key: Option<u8>,
+    pub(crate) token: bool,
+    pub(crate) payload: Payload,
 }
 
 /// Whose fence a fenced call shows.
@@ -65,6 +84,93 @@ pub(crate) enum Verb {
     Unclaim,
     Delay(When),
     Cancel,
+    Suspend(Box<NewSuspension>),
+}
+
+/// One of a few waits.
+fn wait() -> impl Strategy<Value = String> {
+    (0_u8..3, prop_oneof![3 => Just(None), 2 => (1_u32..4).prop_map(Some)]).prop_map(|(name, n)| {
+        let n = n.map(|n| format!("#{n}")).unwrap_or_default();
+        format!("wait-{name}{n}")
+    })
+}
+
+fn names() -> impl Strategy<Value = Vec<SignalName>> {
+    prop_oneof![
+        4 => Just(Vec::new()),
+        1 => Just(vec!["name-0".parse().unwrap()]),
+    ]
+}
+
+fn until() -> impl Strategy<Value = (Option<Span>, Option<Millis>)> {
+    prop_oneof![
+        4 => Just((None, None)),
+        1 => (0_u64..5_000).prop_map(|ms| (Some(Span(ms)), None)),
+        1 => (900_000_u64..1_100_000).prop_map(|ms| (None, Some(Millis(ms)))),
+    ]
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let one = (wait(), names(), until()).prop_map(|(wait, names, (timeout, until))| Condition::Wait {
+        wait: wait.parse().unwrap(),
+        names,
+        timeout,
+        until,
+    });
+    let distinct = prop_oneof![Just(Distinct::Waits), Just(Distinct::Signals), Just(Distinct::Actors)];
+    let count = (0_u32..4, distinct, prop::collection::vec(wait(), 0..3), names(), until()).prop_map(
+        |(n, distinct, waits, names, (timeout, until))| {
+            let waits = waits.iter().map(|text| text.parse().unwrap()).collect();
+            Condition::Count { n, distinct, waits, names, timeout, until }
+        },
+    );
+    let both = (wait(), wait())
+        .prop_map(|(a, b)| Condition::All { of: [a, b].map(|text| Condition::wait(text.parse().unwrap())).to_vec() });
+    let leaf =
+        prop_oneof![6 => one, 2 => both, 3 => count, 1 => Just(Condition::Operator), 1 => Just(Condition::Timeout)];
+    leaf.prop_recursive(5, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(|of| Condition::All { of }),
+            prop::collection::vec(inner, 0..3).prop_map(|of| Condition::Any { of }),
+        ]
+    })
+}
+
+fn suspension() -> impl Strategy<Value = Box<NewSuspension>> {
+    let timeout = prop_oneof![
+        2 => Just((None, None)),
+        2 => (0_u64..20_000).prop_map(|ms| (Some(Span(ms)), None)),
+        1 => (900_000_u64..1_100_000).prop_map(|ms| (None, Some(Millis(ms)))),
+    ];
+    let then = prop::sample::select(OnTimeout::ALL);
+    let delay = prop_oneof![3 => Just(None), 1 => (0_u64..5_000).prop_map(|ms| Some(Span(ms)))];
+    (condition(), timeout, then, delay).prop_map(|(condition, (timeout, timeout_at), on_timeout, resume_delay)| {
+        let times_out = timeout.is_some() || timeout_at.is_some();
+        Box::new(NewSuspension {
+            timeout,
+            timeout_at,
+            on_timeout: if times_out { on_timeout } else { OnTimeout::default() },
+            resume_delay,
+            ..NewSuspension::new(condition)
+        })
+    })
+}
+
+fn sent() -> impl Strategy<Value = Sent> {
+    let small = |of: u8| prop_oneof![1 => Just(None), 1 => (0..of).prop_map(Some)];
+    let how = (prop::bool::weighted(0.03), any_bool());
+    (0..SLOTS, wait(), small(2), small(3), small(4), how, payload()).prop_map(
+        |(slot, wait, name, actor, key, (elsewhere, token), payload)| Sent {
+            slot,
+            elsewhere,
+            wait,
+            name,
+            actor,
+            key,
+            token,
+            payload,
+        },
+    )
 }
 
 fn payload() -> impl Strategy<Value = Payload> {
@@ -102,8 +208,10 @@ fn policy() -> impl Strategy<Value = Policy> {
     let kept = || prop_oneof![Just(None), Just(Some(Span::minutes(10)))];
     let cap = || prop_oneof![2 => Just(None), 1 => (0_u32..3).prop_map(Some)];
     let retry = prop_oneof![1 => Just(None), 4 => retry.prop_map(Some)];
-    (retry, timeout, cap(), cap(), kept(), kept()).prop_map(
-        |(retry, attempt_timeout, max_reclaims, max_replays, retention, dedup_window)| Policy {
+    let exhausted = prop_oneof![2 => Just(None), 1 => Just(Some(OnExhausted::Pause))];
+    (retry, timeout, cap(), cap(), kept(), (kept(), exhausted)).prop_map(
+        |(retry, attempt_timeout, max_reclaims, max_replays, retention, (dedup_window, on_exhausted))| Policy {
+            on_exhausted,
             retry,
             attempt_timeout,
             max_reclaims,
@@ -131,6 +239,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         4 => Just(Verb::Unclaim),
         4 => when().prop_map(Verb::Delay),
         1 => Just(Verb::Cancel),
+        8 => suspension().prop_map(Verb::Suspend),
     ]
 }
 
@@ -145,7 +254,11 @@ fn act() -> impl Strategy<Value = Act> {
     let set = prop::collection::btree_map(key(), (0_u8..3).prop_map(|n| format!("{n}").parse().unwrap()), 0..3);
     let remove = prop::collection::btree_set(key(), 0..2);
     let lease = prop_oneof![4 => Just(None), 1 => Just(Some(LeaseId(1)))];
+    let later = prop_oneof![2 => Just(None), 1 => (0_u64..5_000).prop_map(|ms| Some(Span(ms)))];
     prop_oneof![
+        2 => Just(Act::Pause(act::Pause { reason: "look".into() })),
+        6 => later.prop_map(|delay| Act::Resume(act::Resume { delay })),
+        6 => wait().prop_map(|text| Act::CloseWait(act::CloseWait { wait: text.parse().unwrap() })),
         4 => grace.prop_map(|grace| Act::Cancel(act::Cancel { reason: "unwanted".into(), grace })),
         4 => when().prop_map(|when| Act::Reschedule(act::Reschedule::from(when))),
         1 => priority.prop_map(|priority| Act::Prioritise(act::Prioritise { priority })),
@@ -174,9 +287,11 @@ fn new() -> impl Strategy<Value = Box<New>> {
     let key = prop_oneof![4 => Just(None), 1 => (0_u8..2).prop_map(Some)];
     let unique = prop_oneof![1 => Just(None), 1 => Just(Some(0_u8))];
     let what = (0_u16..3, policy(), payload(), any_bool());
-    (0..SLOTS, key, unique, when(), deadline(), what).prop_map(
-        |(slot, key, unique, when, deadline, (priority, policy, input, gpu))| {
-            Box::new(New { slot, key, unique, when, deadline, priority, policy, input, gpu })
+    let signal = prop_oneof![4 => Just(None), 1 => wait().prop_map(Some)];
+    (0..SLOTS, key, unique, when(), deadline(), what, signal).prop_map(
+        |(slot, key, unique, when, deadline, (priority, policy, input, gpu), signal)| {
+            let signal = signal.filter(|_| unique.is_some());
+            Box::new(New { slot, key, unique, when, deadline, priority, policy, input, gpu, signal })
         },
     )
 }
@@ -201,6 +316,7 @@ fn any_move() -> impl Strategy<Value = Move> {
         36 => (slot(), which(), verb()).prop_map(|(slot, which, verb)| Move::Hold { slot, which, verb }),
         24 => (slot(), prop::bool::weighted(0.05), act())
             .prop_map(|(slot, elsewhere, act)| Move::Operate { slot, elsewhere, act }),
+        24 => sent().prop_map(Move::Signal),
         18 => slot().prop_map(|slot| Move::Due { slot }),
         24 => slot().prop_map(|slot| Move::WaitUntilDue { slot }),
         1 => (slot(), any::<bool>()).prop_map(|(slot, purge)| Move::Wear { slot, purge }),

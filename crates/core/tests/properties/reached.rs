@@ -12,10 +12,15 @@ const EXPECTED: [(&str, &[&str]); 5] = [
     ("accepted", &COMMANDS),
     ("refused", &REFUSALS),
     ("told", What::NAMES),
-    ("repeated", &["submit", "claim", "complete", "fail", "unclaim", "delay", "cancel", "tag", "replay", "purge"]),
+    ("repeated", &REPEATED),
 ];
 
-const STATES: [&str; 19] = [
+const REPEATED: [&str; 14] = [
+    "submit", "claim", "complete", "fail", "unclaim", "delay", "cancel", "tag", "replay", "purge", "suspend", "signal",
+    "pause", "resume",
+];
+
+const STATES: [&str; 22] = [
     "READY-FIRST",
     "READY-RETRY",
     "READY-REPLAY",
@@ -25,6 +30,9 @@ const STATES: [&str; 19] = [
     "DELAYED-RESUME",
     "DELAYED-WORKER",
     "DELAYED-OPERATOR",
+    "HELD",
+    "SUSPENDED",
+    "ESCALATED",
     "RUNNING",
     "LOST",
     "TERM(success)",
@@ -37,7 +45,7 @@ const STATES: [&str; 19] = [
     "history in pages",
 ];
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 28] = [
     "submit",
     "claim",
     "renew",
@@ -52,6 +60,11 @@ const COMMANDS: [&str; 23] = [
     "tag",
     "annotate",
     "revoke",
+    "suspend",
+    "signal",
+    "pause",
+    "resume",
+    "close_wait",
     "replay",
     "purge",
     "due",
@@ -63,7 +76,7 @@ const COMMANDS: [&str; 23] = [
     "revoke_key",
 ];
 
-const REFUSALS: [&str; 21] = [
+const REFUSALS: [&str; 25] = [
     "key_not_found",
     "invalid_argument",
     "time_in_past",
@@ -75,6 +88,10 @@ const REFUSALS: [&str; 21] = [
     "execution_not_finished",
     "execution_not_waiting",
     "execution_purged",
+    "execution_not_suspended",
+    "execution_stopping",
+    "condition_unsatisfiable",
+    "waitpoint_closed",
     "replays_exhausted",
     "unique_key_taken",
     "attempt_timed_out",

@@ -4,7 +4,7 @@ use crate::drive::Driver;
 use onward_core::record::{Record, State};
 use onward_core::{
     Act, Claimed, Command, CommandId, End, Fence, Key, Millis, Operate, PartitionId, Reply, Report, Submit, Submitted,
-    act, limits,
+    Suspend, Suspended, act, limits,
 };
 use std::collections::BTreeMap;
 
@@ -63,6 +63,18 @@ impl Driver {
                 End::Complete(_) | End::Fail(_) | End::Cancel(_) => self.is_kept(&report.fence),
                 End::Unclaim(_) | End::Delay(_) => self.pause_stands(&report.fence, report.command),
             },
+            Command::Suspend(suspend) => match (reply, self.world.find(suspend.fence.execution)) {
+                (Reply::Suspend(Suspended { met: None }), _) => self.pause_stands(&suspend.fence, suspend.command),
+                (_, Some(execution)) => match &execution.state {
+                    State::Active(active) => {
+                        let acts = execution.acts_until(active).is_none_or(|until| self.world.now < until);
+                        active.lease.id == suspend.fence.lease && acts
+                    }
+                    State::Waiting(_) | State::Finished(_) => false,
+                },
+                (_, None) => false,
+            },
+            Command::Signal(signal) => self.world.record(&Key::Signal(signal.execution, signal.signal_id())).is_some(),
             Command::Operate(operate) => self.operation_stands(operate),
             Command::SetLane(set) => {
                 let sets = self.accepted.iter().filter_map(|one| match &one.command {
@@ -90,7 +102,8 @@ impl Driver {
     fn pause_stands(&self, fence: &Fence, command: CommandId) -> bool {
         let pauses = self.accepted.iter().filter(|one| one.wrote).filter_map(|one| match &one.command {
             Command::Report(Report { command, fence: other, end: End::Unclaim(_) | End::Delay(_) })
-                if other.attempt == fence.attempt =>
+            | Command::Suspend(Suspend { command, fence: other, .. })
+                if other.attempt == fence.attempt && is_pause(&one.reply) =>
             {
                 Some((other.execution, *command))
             }
@@ -116,7 +129,7 @@ impl Driver {
     /// Whether the submit's key still stands for what it stood for. Only time can change that for an idempotency key,
     /// and only the end of the execution for a unique one.
     fn key_stands(&self, submit: &Submit, reply: &Reply) -> bool {
-        let same = |execution| *reply == Reply::Submit(Submitted { id: execution, created: false });
+        let same = |execution| matches!(reply, Reply::Submit(Submitted { id, created: false, .. }) if *id == execution);
         let namespace = &submit.new.namespace;
         if self.world.find(submit.id).is_some() {
             return false;
@@ -136,6 +149,11 @@ impl Driver {
     }
 }
 
+/// Whether an answer says that the attempt was paused.
+fn is_pause(reply: &Reply) -> bool {
+    !matches!(reply, Reply::Suspend(Suspended { met: Some(_) }))
+}
+
 /// Whether a call is among the newest that a record remembers.
 fn is_among_newest(calls: impl Iterator<Item = CommandId>, command: CommandId) -> bool {
     let order: BTreeMap<CommandId, usize> = calls.enumerate().map(|(place, command)| (command, place)).collect();
@@ -143,13 +161,14 @@ fn is_among_newest(calls: impl Iterator<Item = CommandId>, command: CommandId) -
     place.is_some_and(|place| order.values().filter(|later| *later > place).count() < limits::OPERATOR_COMMANDS_KEPT)
 }
 
-/// Between a claim and its repeat the lease may have been renewed and the execution labelled otherwise.
+/// Between a claim and its repeat the lease may have been renewed, the execution labelled otherwise, and waits met.
 fn comparable(reply: Reply) -> Reply {
     match reply {
         Reply::Claim(claimed) => {
             // Both times come nearer after the time was set back.
             let times_out_at = claimed.times_out_at.map(|_| Millis(0));
-            Reply::Claim(Box::new(Claimed { expires_at: Millis(0), times_out_at, tags: BTreeMap::new(), ..*claimed }))
+            let (expires_at, tags, open_waits) = (Millis(0), BTreeMap::new(), BTreeMap::new());
+            Reply::Claim(Box::new(Claimed { expires_at, times_out_at, tags, open_waits, ..*claimed }))
         }
         other => other,
     }

@@ -2,13 +2,15 @@
 
 use super::{Done, World};
 use onward_core::record::{
-    Active, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State, Waiting,
+    Active, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State,
+    WaitAddress, WaitRef, Waiting,
 };
 use onward_core::{
-    Act, ActOutcome, ApiKeyId, Arrival, Capability, Category, Claim, Claimed, Class, Command, CommandId, Due, End,
-    ExecutionId, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace, NewExecution, Operate,
-    PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew, Reply, Report, RetryPolicy, RevokeKey, SetLane,
-    Span, Submit, TagKey, TagValue, TraceContext, When, act, end,
+    Act, ActOutcome, ApiKeyId, Arrival, Capability, Category, Claim, Claimed, Class, Command, CommandId, Condition,
+    Distinct, Due, End, ExecutionId, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace,
+    NewExecution, NewSignal, NewSuspension, Operate, PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew,
+    Reply, Report, RetryPolicy, RevokeKey, SetLane, Signal, Span, Submit, Suspend, TagKey, TagValue, TraceContext,
+    When, act, end,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -120,6 +122,40 @@ pub fn cancel(command: u128, fence: Fence) -> Command {
 
 pub fn operate(command: u128, execution: ExecutionId, act: Act) -> Command {
     Command::Operate(Operate { command: CommandId(command), namespace: namespace(), execution, by: None, act })
+}
+
+pub fn wait(text: &str) -> WaitRef {
+    text.parse().unwrap()
+}
+
+/// A condition on one wait.
+pub fn one(text: &str) -> Condition {
+    Condition::wait(wait(text))
+}
+
+/// A number of distinct things among waits.
+pub fn count(n: u32, distinct: Distinct, waits: &[&str]) -> Condition {
+    Condition::count(n, distinct, waits.iter().map(|text| wait(text)).collect())
+}
+
+pub fn suspend(command: u128, fence: Fence, new: NewSuspension) -> Command {
+    Command::Suspend(Suspend { command: CommandId(command), fence, new: Box::new(new) })
+}
+
+/// Suspends until a signal comes for one wait.
+pub fn suspend_on(command: u128, fence: Fence, wait: &str) -> Command {
+    suspend(command, fence, NewSuspension::new(one(wait)))
+}
+
+/// A signal without a sender.
+pub fn signal(command: u128, execution: ExecutionId, wait: &str) -> Signal {
+    let signal = Box::new(NewSignal::new(wait.parse::<WaitAddress>().unwrap()));
+    Signal { command: CommandId(command), namespace: namespace(), execution, by: None, proof: None, signal }
+}
+
+/// A signal of a person.
+pub fn signal_by(command: u128, execution: ExecutionId, wait: &str, actor: &str) -> Signal {
+    Signal { by: Some(actor.parse().unwrap()), ..signal(command, execution, wait) }
 }
 
 /// Ends it at once.

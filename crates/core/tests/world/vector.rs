@@ -25,6 +25,7 @@ pub enum Ownership {
 pub enum Eligibility {
     EligibleNow,
     NotEligibleUntilTime,
+    BlockedByOperator,
     NotApplicable,
 }
 
@@ -35,6 +36,8 @@ pub enum Blocking {
     WaitingForRetryBackoff,
     WaitingForResumeDelay,
     WaitingForDelay,
+    WaitingForSignal,
+    PausedByOperator,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +73,16 @@ pub struct Vector {
     pub lease: Option<(Millis, u64)>,
 }
 
-/// Where an execution stands at a time.
+/// Where an execution stands at a time. A hold takes work that could be claimed, or could be later, out of reach.
 pub fn vector_of(execution: &Execution, now: Millis) -> Vector {
-    vector(&execution.state, execution.attempts > 0, now)
+    let vector = vector(&execution.state, execution.attempts > 0, now);
+    match vector.phase {
+        Phase::Runnable if execution.held.is_some() => {
+            let (eligibility, blocking) = (Eligibility::BlockedByOperator, Blocking::PausedByOperator);
+            Vector { eligibility, blocking, ..vector }
+        }
+        _ => vector,
+    }
 }
 
 /// Maps a state at a time. Time alone turns a lease into a lost one, before anybody looks; whether there ever was an
@@ -86,14 +96,18 @@ pub fn vector(state: &State, attempted: bool, now: Millis) -> Vector {
 }
 
 fn of_waiting(waiting: &Waiting) -> Vector {
-    let (eligibility, blocking) = match waiting.readiness {
+    let (eligibility, blocking) = match &waiting.readiness {
+        Readiness::Suspended(suspension) if suspension.escalated => {
+            (Eligibility::NotApplicable, Blocking::PausedByOperator)
+        }
+        Readiness::Suspended(_) => (Eligibility::NotApplicable, Blocking::WaitingForSignal),
         Readiness::Ready { .. } => (Eligibility::EligibleNow, Blocking::WaitingForWorker),
         Readiness::Delayed { why, .. } => (
             Eligibility::NotEligibleUntilTime,
             match why {
                 WhyDelayed::Submitted | WhyDelayed::Worker | WhyDelayed::Operator => Blocking::WaitingForDelay,
                 WhyDelayed::Retry => Blocking::WaitingForRetryBackoff,
-                WhyDelayed::Reclaim => Blocking::WaitingForResumeDelay,
+                WhyDelayed::Reclaim | WhyDelayed::Resumed => Blocking::WaitingForResumeDelay,
             },
         ),
     };
@@ -103,8 +117,9 @@ fn of_waiting(waiting: &Waiting) -> Vector {
         Next::Replay => AttemptState::PendingReplayAttempt,
         Next::Reclaim | Next::Resume(_) => AttemptState::AttemptInterrupted,
     };
+    let suspended = matches!(waiting.readiness, Readiness::Suspended(_));
     Vector {
-        phase: Phase::Runnable,
+        phase: if suspended { Phase::Suspended } else { Phase::Runnable },
         ownership: Ownership::Unowned,
         eligibility,
         blocking,
@@ -193,6 +208,15 @@ pub fn legal(v: &Vector) -> Option<&'static str> {
             (B::WaitingForResumeDelay, A::AttemptInterrupted) => Some("DELAYED-RESUME"),
             _ => None,
         },
+        (P::Runnable, O::Unowned, E::BlockedByOperator, B::PausedByOperator, T::None, attempt) => match attempt {
+            A::None | A::RunningAttempt | A::AttemptTerminal => None,
+            _ => Some("HELD"),
+        },
+        (P::Suspended, O::Unowned, E::NotApplicable, blocking, T::None, A::AttemptInterrupted) => match blocking {
+            B::WaitingForSignal => Some("SUSPENDED"),
+            B::PausedByOperator => Some("ESCALATED"),
+            _ => None,
+        },
         (P::Active, O::Leased, E::NotApplicable, B::None, T::None, A::RunningAttempt) => Some("RUNNING"),
         (
             P::Active,
@@ -225,8 +249,9 @@ pub fn matching(state: &State) -> bool {
                 | (WhyDelayed::Submitted, Next::Initial)
                 | (WhyDelayed::Retry, Next::Retry)
                 | (WhyDelayed::Reclaim, Next::Reclaim)
-                | (WhyDelayed::Worker, Next::Resume(_))
+                | (WhyDelayed::Worker | WhyDelayed::Resumed, Next::Resume(_))
         ),
+        State::Waiting(Waiting { readiness: Readiness::Suspended(_), next }) => matches!(next, Next::Resume(_)),
         _ => true,
     }
 }
@@ -240,8 +265,9 @@ pub fn derived(v: &Vector) -> PublicState {
         (Phase::Terminal, Terminal::Expired, _) => PublicState::Expired,
         (Phase::Active, ..) => PublicState::Active,
         (Phase::Runnable, _, Eligibility::NotEligibleUntilTime) => PublicState::Delayed,
+        (Phase::Runnable, _, Eligibility::BlockedByOperator) => PublicState::Suspended,
         (Phase::Runnable, _, Eligibility::EligibleNow | Eligibility::NotApplicable) => PublicState::Waiting,
         (Phase::Submitted, ..) => PublicState::Waiting,
-        (Phase::Suspended, ..) => unreachable!("nothing suspends yet"),
+        (Phase::Suspended, ..) => PublicState::Suspended,
     }
 }

@@ -42,7 +42,8 @@ pub struct FindFilter {
 /// One page of search results.
 #[derive(Debug, Clone)]
 pub struct FindPage {
-    /// Executions found. Waiting work comes in claim order, running work by its next due time, delayed work by the time it waits for, ended work
+    /// Executions found. Waiting work comes in claim order, running work by its next due time, delayed work by the time it waits for,
+    /// suspended work by the time since which it waits, ended work
     /// by its end, newest first. Everything else comes by its submission, newest first, also several states of
     /// which not all are ends.
     pub executions: Vec<Execution>,
@@ -61,6 +62,8 @@ pub struct Counts {
     pub waiting: Count,
     /// Executions that wait for a time.
     pub delayed: Count,
+    /// Executions that wait for signals or an operator.
+    pub suspended: Count,
     /// Executions that a worker runs: all that are in no other state.
     pub active: Count,
     /// Executions that ended with a result.
@@ -155,27 +158,28 @@ impl Engine {
             }
         }
         // At the same time, since each count scans an index of its own.
-        let (all, delayed, completed, failed, cancelled, expired) = (
+        let (all, delayed, suspended, completed, failed, cancelled, expired) = (
             IndexName::new(index::list(namespace)),
             IndexName::new(index::state(namespace, PublicState::Delayed)),
+            IndexName::new(index::state(namespace, PublicState::Suspended)),
             ended(PublicState::Completed),
             ended(PublicState::Failed),
             ended(PublicState::Cancelled),
             ended(PublicState::Expired),
         );
-        let indexes = [&all, &delayed, &completed, &failed, &cancelled, &expired];
+        let indexes = [&all, &delayed, &suspended, &completed, &failed, &cancelled, &expired];
         let counts = join_all(indexes.map(|index| count(&self.shared, index))).await;
         let counts = counts.into_iter().collect::<Result<Vec<Count>, Error>>()?;
-        let [total, delayed, completed, failed, cancelled, expired] = counts[..] else {
+        let [total, delayed, suspended, completed, failed, cancelled, expired] = counts[..] else {
             return Err(Error::Internal("not every index was counted".into()));
         };
         // Running work has no index of its own: a claim would have to write to it.
-        let others = [waiting, delayed, completed, failed, cancelled, expired];
+        let others = [waiting, delayed, suspended, completed, failed, cancelled, expired];
         let active = Count {
             n: total.n.saturating_sub(others.iter().map(|count| count.n).sum()),
             capped: total.capped || others.iter().any(|count| count.capped),
         };
-        Ok(Counts { total, waiting, delayed, active, completed, failed, cancelled, expired })
+        Ok(Counts { total, waiting, delayed, suspended, active, completed, failed, cancelled, expired })
     }
 }
 
@@ -202,9 +206,9 @@ async fn path(shared: &Shared, namespace: &Namespace, filter: &FindFilter) -> Re
             let queues = ready_indexes(shared, namespace, filter.lane.as_ref()).await?;
             Ok(AccessPath::Indexes(queues, Range::default()))
         }
-        ([PublicState::Delayed], _) => {
-            let delayed = IndexName::new(index::state(namespace, PublicState::Delayed));
-            Ok(AccessPath::Indexes(vec![delayed], Range::default()))
+        ([state @ (PublicState::Delayed | PublicState::Suspended)], _) => {
+            let index = IndexName::new(index::state(namespace, *state));
+            Ok(AccessPath::Indexes(vec![index], Range::default()))
         }
         ([PublicState::Active], _) => Ok(AccessPath::Leases),
         ([_, ..], Some(ends)) => {

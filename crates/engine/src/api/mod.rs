@@ -9,4 +9,5 @@ mod operators;
 pub(crate) mod query;
 pub(crate) mod submission;
 pub(crate) mod wait;
+pub(crate) mod waits;
 mod workers;

@@ -1,5 +1,6 @@
 //! Reads records straight from the store, never through a partition's loop.
 
+use crate::api::waits;
 use crate::shared::Shared;
 use crate::{Error, binding};
 use futures_util::future::join_all;
@@ -32,9 +33,14 @@ pub(crate) async fn payload(
     execution: &Execution,
     slot: PayloadSlot,
 ) -> Result<Option<Payload>, Error> {
+    let of_signal = match slot {
+        PayloadSlot::Signal(signal) => waits::signal(shared, execution, signal).await?.map(|signal| signal.payload),
+        PayloadSlot::Input | PayloadSlot::Result => None,
+    };
     let held = match slot {
         PayloadSlot::Input => Some(&execution.input),
         PayloadSlot::Result => execution.result.as_ref(),
+        PayloadSlot::Signal(_) => of_signal.as_ref(),
     };
     let content_type = match held {
         None => return Ok(None),

@@ -8,7 +8,7 @@ use crate::partition::doubt::{self, Settled};
 use crate::partition::task::{Answer, Task};
 use crate::shared::Shared;
 use crate::work::waiters::Waiter;
-use onward_core::record::{Execution, Readiness, Record, State, Waiting};
+use onward_core::record::{Execution, Record};
 use onward_core::{
     Candidate, Command, Key, Lane, Millis, Namespace, PageOf, PartitionId, Rejection, Reply, Size, Source, Span, Stop,
     Touch, Verb, View, Want, Window, limits,
@@ -289,11 +289,7 @@ fn hand_off(shared: &Shared, view: &mut View, now: Millis, last_round: bool) -> 
 /// The execution in a record, if it is ready for a worker.
 pub(crate) fn ready(record: &Record) -> Option<&Execution> {
     match record {
-        Record::Execution(execution)
-            if matches!(execution.state, State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. })) =>
-        {
-            Some(execution)
-        }
+        Record::Execution(execution) if execution.is_ready() => Some(execution),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Updates the hints in memory after a commit: board, timers, registries and watches.
 
+use crate::Error;
 use crate::messages::delivery;
 use crate::metrics::{Counter, Metrics};
 use crate::partition::batch::{Change, Step, ready};
@@ -8,8 +9,8 @@ use crate::timers::heap::Moved;
 use crate::work::board::{Move, Origin, QueueKey};
 use crate::work::registry;
 use onward_core::index::DueKind;
-use onward_core::record::{AttemptEnd, Execution, Record, State};
-use onward_core::{Command, Key, LeaseId, Looked, PartitionId, Reply, index};
+use onward_core::record::{AttemptEnd, Execution, ExpiredBy, Readiness, Record, State, Waiting};
+use onward_core::{Command, Key, LeaseId, Looked, PartitionId, Rejection, Reply, index};
 use std::sync::Arc;
 
 /// Applies what a commit changed; called after the commit, never before.
@@ -96,6 +97,9 @@ fn registries(shared: &Shared, change: &Change) {
 /// Counts the background duties that a commit carried out, each under its own name.
 pub(crate) fn count_duties(shared: &Shared, steps: &[Step], changes: &[Change]) {
     for step in steps {
+        if let Err(Error::Refused(Rejection::MailboxFull(_))) = &step.result {
+            shared.metrics.pending_wp_expiry.add(1);
+        }
         let (Command::Due(due), Ok(Reply::Due(Looked { acted: true, .. }))) = (&step.task.command, &step.result) else {
             continue;
         };
@@ -133,6 +137,9 @@ fn duty<'a>(metrics: &'a Metrics, before: &Execution, after: Option<&Record>) ->
     };
     match (&before.state, last) {
         (State::Finished(_), _) => &metrics.retention_trimmer,
+        (State::Waiting(Waiting { readiness: Readiness::Suspended(_), .. }), _) if !is_past_deadline(after) => {
+            &metrics.suspension_timeout
+        }
         (State::Waiting(_), _) if matches!(after, Some(Record::Execution(after)) if is_finished(after)) => {
             &metrics.execution_deadline
         }
@@ -142,6 +149,11 @@ fn duty<'a>(metrics: &'a Metrics, before: &Execution, after: Option<&Record>) ->
         (State::Active(_), Some(AttemptEnd::Failed { .. })) => &metrics.attempt_timeout,
         (State::Active(_), _) => &metrics.lease_expiry,
     }
+}
+
+fn is_past_deadline(after: Option<&Record>) -> bool {
+    let Some(Record::Execution(after)) = after else { return false };
+    matches!(&after.state, State::Finished(finished) if finished.expired_by == Some(ExpiredBy::Deadline))
 }
 
 fn is_finished(execution: &Execution) -> bool {

@@ -91,7 +91,7 @@ pub(super) async fn result(
 }
 
 /// Returns a payload unchanged. The headers keep a browser from running untrusted content.
-fn raw(payload: Payload) -> Response {
+pub(super) fn raw(payload: Payload) -> Response {
     let kind = HeaderValue::from_str(payload.content_type());
     let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
     let headers = [

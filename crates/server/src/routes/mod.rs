@@ -8,6 +8,7 @@ mod keys;
 mod lanes;
 mod operate;
 mod shapes;
+mod signals;
 mod submit;
 mod system;
 mod work;
@@ -48,6 +49,9 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(executions::attempts))
         .routes(routes!(executions::history))
         .routes(routes!(executions::why))
+        .routes(routes!(signals::send))
+        .routes(routes!(signals::waits))
+        .routes(routes!(signals::payload))
         .merge(operate::acts())
         .routes(routes!(bulk::bulk))
         .routes(routes!(work::claim))
@@ -55,6 +59,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(work::complete))
         .routes(routes!(work::fail))
         .routes(routes!(work::delay))
+        .routes(routes!(work::suspend))
         .routes(routes!(work::unclaim))
         .routes(routes!(work::cancel))
         .routes(routes!(work::progress))

@@ -63,7 +63,16 @@ acts! {
     /// Revoke the lease of a running execution, so that another worker can claim it.
     revoke "/v1/executions/{id}/revoke" Revoke;
 
-    /// Run an ended execution again.
+    /// Hold an execution: no worker gets it until it is resumed.
+    pause "/v1/executions/{id}/pause" Pause;
+
+    /// Resume an execution that is held, or one that is suspended without what it waits for.
+    resume "/v1/executions/{id}/resume" Resume;
+
+    /// End a wait of a suspended execution without a signal, as if it had come.
+    close_wait "/v1/executions/{id}/close_wait" CloseWait;
+
+    /// Run an execution again that has ended, or that is held because no retry was left.
     replay "/v1/executions/{id}/replay" Replay;
 }
 

@@ -11,11 +11,13 @@ use axum::http::HeaderMap;
 use onward::call::{Ask, Reports};
 use onward::wire::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, FailRequest, ItemAnswer, LeaseToken, ProgressBatch,
-    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest, Work,
-    WorkerCancelRequest,
+    ProgressRequest, RenewAnswer, RenewRequest, ReportBatch, ReportBatchAnswer, ReportItem, ReturnRequest,
+    SuspendRequest, Work, WorkerCancelRequest,
 };
 use onward::{Client, Error, Result as ClientResult};
-use onward_core::{Claimed, CommandId, Fence, Namespace, Rejection, Renewed, Report, Reported, Span, end, limits};
+use onward_core::{
+    Claimed, CommandId, Fence, Namespace, Rejection, Renewed, Report, Reported, Span, Suspended, Woken, end, limits,
+};
 use std::sync::Arc;
 
 /// Maximum bytes of inputs in one response; executions that do not fit are returned for the next claim.
@@ -59,7 +61,7 @@ impl Taken {
     fn give_back_beyond(&mut self, bytes: usize) {
         let mut sum = 0;
         let fits = |claimed: &&Claimed| {
-            sum += claimed.input.as_bytes().len();
+            sum += claimed.input.as_bytes().len() + claimed.woke.as_deref().map_or(0, Woken::bytes);
             sum <= bytes
         };
         let kept = self.claimed.iter().take_while(fits).count().max(1);
@@ -216,6 +218,26 @@ ends! {
 
     /// Cancel an execution as its worker.
     cancel "/v1/work/cancel" WorkerCancelRequest;
+}
+
+/// Suspend an attempt: it waits for signals, an operator or a time, and no worker holds it meanwhile.
+///
+/// When all that it waits for has come already, the attempt keeps its lease and the response has it in `met`. Otherwise the
+/// lease is over; the attempt resumes with a later claim, which tells why in `woke`.
+#[utoipa::path(post, path = "/v1/work/suspend", tag = "work",
+    extensions(("x-roles" = json!(["work"])), ("x-call" = json!("suspend"))), request_body = SuspendRequest, responses(
+    (status = 200, description = "Whether it was suspended, or what has come already", body = Suspended),
+))]
+pub(super) async fn suspend(
+    caller: Caller,
+    headers: HeaderMap,
+    One(request, _room): One<SuspendRequest>,
+) -> Answer<Suspended> {
+    let fence = own(caller.client.namespace(), request.lease)?;
+    let command = caller.command(&headers, "suspend");
+    let ask = Ask::Suspend { command, lease: fence, new: Box::new(request.into()) };
+    let answer: ClientResult<Suspended> = caller.client.ask(ask).await;
+    Ok(ok(veiled(&caller, fence, answer).await?))
 }
 
 /// Report the progress of an attempt; the response has the state of its lease.

@@ -168,6 +168,7 @@ impl Submitter {
             retention: (settings.long_night && dice.percent(80))
                 .then(|| Span(limits::RETENTION_MIN.0 + dice.below(20_000))),
             dedup_window: None,
+            on_exhausted: None,
         };
         new.expires_after = dice.percent(10).then(|| dice.span(500, 25_000));
         if dice.percent(12) {

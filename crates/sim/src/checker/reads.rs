@@ -91,6 +91,7 @@ impl Checker {
         let stored = match slot {
             PayloadSlot::Input => Some(&execution.input),
             PayloadSlot::Result => execution.result.as_ref(),
+            PayloadSlot::Signal(_) => None,
         };
         match stored? {
             StoredPayload::Json(json) => Some(Payload::Json(json.clone())),

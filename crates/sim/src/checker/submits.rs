@@ -75,7 +75,7 @@ impl Checker {
         new: &NewExecution,
         submitted: Submitted,
     ) {
-        let Submitted { id, created } = submitted;
+        let Submitted { id, created, .. } = submitted;
         // What was removed may be born again, and its key may go on standing for it.
         let lost = self.rollbacks > 0 && (self.executions.is_void(id) || self.execution(id).is_none());
         if lost || self.executions.is_removed(id) {

@@ -46,7 +46,7 @@ pub(crate) mod rows {
         ]),
         Row::new("annotate (repeat)", |_, _| make::operate(41, id(1), Annotate { note: "wait for Ada".into() }.into()), &[
             ("execution_not_found", "Absent"),
-            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver Stub"),
+            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver Held Stub"),
             ("stays", "*"),
         ]),
     ];

@@ -87,7 +87,7 @@ pub(crate) mod rows {
         ]),
         Row::new("ask (repeat)", |_, _| make::operate(41, id(1), make::ask(Span::seconds(5))), &[
             ("execution_not_found", "Absent"),
-            ("invalid_argument", "ReadyReplay DelayedOperator Stub"),
+            ("invalid_argument", "ReadyReplay DelayedOperator Held Stub"),
             ("→ ActiveAsked", "ActiveMine ActiveResumed ActiveOther ActiveOnward"),
             ("=", "ActiveAsked ActiveStopOver"),
             ("stays", "ActiveLapsed ActiveTimedOut ActiveTooLate"),

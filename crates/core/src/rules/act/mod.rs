@@ -128,6 +128,27 @@ acts! {
             epoch: u64,
         },
     }
+    /// Hold an execution: no worker gets it until it is resumed.
+    pause::Pause => {
+        /// The execution is held.
+        Paused,
+    }
+    /// Resume an execution that is held or suspended.
+    resume::Resume => {
+        /// The execution goes on, or does at `until`.
+        Resumed {
+            /// Time at which it goes on; absent when it does at once.
+            until: Option<Millis>,
+        },
+    }
+    /// End a wait of a suspended execution without a signal.
+    close_wait::CloseWait => {
+        /// The wait is over.
+        WaitClosed {
+            /// Whether the execution goes on because of it.
+            resumed: bool,
+        },
+    }
     /// Run an ended execution again.
     replay::Replay => {
         /// The execution is ready to run again.

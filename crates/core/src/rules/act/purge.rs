@@ -42,7 +42,7 @@ pub(crate) mod rows {
         Row::new("purge (repeat)", |_, _| make::operate(41, id(1), Purge {}.into()), &[
             ("execution_not_found", "Absent"),
             ("=", "Stub"),
-            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver"),
+            ("invalid_argument", "ReadyReplay DelayedOperator ActiveAsked ActiveStopOver Held"),
             ("→ Stub", "Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),

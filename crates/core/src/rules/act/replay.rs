@@ -1,7 +1,7 @@
-//! Running an ended execution again, with all its retries available.
+//! Running an execution again that has ended or is held because no retry was left, with all its retries available.
 
 use super::{ActOutcome, OperatorAct};
-use crate::record::{Execution, Next, State, StoredPayload};
+use crate::record::{Execution, Next, Outcome, State, StoredPayload, WhyHeld};
 use crate::rules::{ready, times, unique};
 use crate::text::or_default;
 use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What, When};
@@ -43,15 +43,20 @@ impl Replay {
 
 impl OperatorAct for Replay {
     fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop> {
-        let State::Finished(_) = &execution.state else {
-            let state = execution.public_state();
-            return Err(Rejection::NotFinished { execution: execution.id, state }.into());
+        let is_exhausted = execution.held.as_ref().is_some_and(|held| held.why == WhyHeld::Exhausted);
+        let succeeded = match &execution.state {
+            State::Finished(finished) => finished.outcome == Outcome::Success,
+            _ if is_exhausted => false,
+            _ => {
+                let state = execution.public_state();
+                return Err(Rejection::NotFinished { execution: execution.id, state }.into());
+            }
         };
         if execution.replays >= execution.policy.max_replays() {
             let replays = execution.replays;
             return Err(Rejection::ReplaysExhausted { execution: execution.id, replays }.into());
         }
-        if let Some(key) = &execution.unique_key
+        if let Some(key) = execution.unique_key.as_ref().filter(|_| !is_exhausted)
             && let Some(existing) = unique::holder(view, &execution.namespace, key)?
         {
             return Err(Rejection::UniqueKeyTaken { existing }.into());
@@ -61,6 +66,12 @@ impl OperatorAct for Replay {
         if let Some(StoredPayload::Beside { .. }) = execution.result.take() {
             view.delete(Key::Payload(execution.id, PayloadSlot::Result))?;
         }
+        if succeeded {
+            // What the life before waited for is done: this one waits for itself.
+            execution.life += 1;
+            execution.waits.iter_mut().for_each(|waits| waits.open.clear());
+        }
+        execution.held = None;
         execution.deadline = times::deadline(view, self.deadline()?, now)?;
         execution.replays += 1;
         (execution.retries, execution.reclaims, execution.reclaims_in_a_row) = (0, 0, 0);
@@ -82,15 +93,15 @@ pub(crate) mod rows {
     pub(crate) const ROWS: &[Row] = &[
         Row::new("replay", |_, _| make::operate(61, id(1), make::replay()), &[
             ("execution_not_found", "Absent"),
-            ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
+            ("→ ReadyReplay", "HeldExhausted Completed Failed Cancelled Expired"),
             ("execution_purged", "Stub"),
             ("execution_not_finished", "*"),
         ]),
         Row::new("replay (repeat)", |_, _| make::operate(41, id(1), make::replay()), &[
             ("execution_not_found", "Absent"),
             ("=", "ReadyReplay"),
-            ("invalid_argument", "DelayedOperator ActiveAsked ActiveStopOver Stub"),
-            ("→ ReadyReplay", "Completed Failed Cancelled Expired"),
+            ("invalid_argument", "DelayedOperator ActiveAsked ActiveStopOver Held Stub"),
+            ("→ ReadyReplay", "HeldExhausted Completed Failed Cancelled Expired"),
             ("execution_not_finished", "*"),
         ]),
     ];

@@ -1,7 +1,7 @@
 //! Setting the time at which a waiting or delayed execution runs; its next attempt stays the same.
 
 use super::{ActOutcome, OperatorAct};
-use crate::record::{Execution, State, Waiting, WhyDelayed};
+use crate::record::{Execution, Readiness, State, Waiting, WhyDelayed};
 use crate::rules::{ready, times};
 use crate::{Millis, Rejection, Span, Stop, View, What, When};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,9 @@ impl From<When> for Reschedule {
 
 impl OperatorAct for Reschedule {
     fn act(&self, view: &mut View, execution: &mut Execution, now: Millis) -> Result<(What, ActOutcome), Stop> {
-        let State::Waiting(Waiting { next, .. }) = &execution.state else {
+        let State::Waiting(Waiting { readiness: Readiness::Ready { .. } | Readiness::Delayed { .. }, next }) =
+            &execution.state
+        else {
             let state = execution.public_state();
             return Err(Rejection::NotWaiting { execution: execution.id, state }.into());
         };
@@ -57,13 +59,13 @@ pub(crate) mod rows {
         Row::new("reschedule (later)", |_, _| make::operate(61, id(1), Reschedule::from(LATER).into()), &[
             ("execution_not_found", "Absent"),
             ("→ DelayedOperator", "ReadyFirst ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume ReadyTooLate DelayedSubmitted DelayedRetry DelayedReclaim DelayedWorker"),
-            ("stays", "DelayedOperator"),
+            ("stays", "DelayedOperator Held HeldExhausted"),
             ("execution_purged", "Stub"),
             ("execution_not_waiting", "*"),
         ]),
         Row::new("reschedule (now)", |_, _| make::operate(61, id(1), Reschedule::default().into()), &[
             ("execution_not_found", "Absent"),
-            ("stays", "ReadyFirst ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume ReadyTooLate"),
+            ("stays", "ReadyFirst ReadyRetry ReadyReclaim ReadyReturned ReadyReplay ReadyResume ReadyTooLate Held HeldExhausted"),
             ("→ ReadyFirst", "DelayedSubmitted DelayedOperator"),
             ("→ ReadyRetry", "DelayedRetry"),
             ("→ ReadyReclaim", "DelayedReclaim"),
@@ -74,7 +76,8 @@ pub(crate) mod rows {
         Row::new("reschedule (repeat)", |_, _| make::operate(41, id(1), Reschedule::from(LATER).into()), &[
             ("execution_not_found", "Absent"),
             ("→ DelayedOperator", "ReadyFirst ReadyRetry ReadyReclaim ReadyReturned ReadyResume ReadyTooLate DelayedSubmitted DelayedRetry DelayedReclaim DelayedWorker"),
-            ("invalid_argument", "ReadyReplay ActiveAsked ActiveStopOver Stub"),
+            ("stays", "HeldExhausted"),
+            ("invalid_argument", "ReadyReplay ActiveAsked ActiveStopOver Held Stub"),
             ("=", "DelayedOperator"),
             ("execution_not_waiting", "*"),
         ]),

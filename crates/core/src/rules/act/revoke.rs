@@ -31,7 +31,7 @@ impl OperatorAct for Revoke {
         }
         let end = AttemptEnd::Revoked { reason: self.reason.clone() };
         let (attempt, at) = (active.attempt.number, execution.moment(now));
-        let event = |again_at| What::LeaseRevoked { attempt, reason: self.reason.clone(), again_at };
+        let event = |again_at, held| What::LeaseRevoked { attempt, reason: self.reason.clone(), again_at, held };
         let event = lost::interrupt(view, execution, &active, (end, event), at)?;
         Ok((event, ActOutcome::Revoked { lease: active.lease.id, epoch: active.lease.epoch }))
     }

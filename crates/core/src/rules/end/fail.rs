@@ -17,7 +17,7 @@ pub struct Fail {
 impl LeaseEnd for Fail {
     fn answered(&self, earlier: &Earlier) -> Option<Reported> {
         match earlier {
-            Earlier::Ended(AttemptEnd::Failed { retry_at, .. }) => Some(after(*retry_at)),
+            Earlier::Ended(AttemptEnd::Failed { retry_at, held, .. }) => Some(after(*retry_at, *held)),
             _ => None,
         }
     }
@@ -26,12 +26,12 @@ impl LeaseEnd for Fail {
         let Ending { execution, active, command, at } = ending;
         let failed = Failed { failure: self.failure.checked()?, outcome: Outcome::Failed, by: Some(command) };
         let (retry_at, event) = failed.end(view, execution, &active, at)?;
-        Ok((event, after(retry_at)))
+        Ok((event, after(retry_at, execution.held.is_some())))
     }
 }
 
-fn after(retry_at: Option<Millis>) -> Reported {
-    retry_at.map_or(Reported::ENDED, Reported::again)
+fn after(retry_at: Option<Millis>, held: bool) -> Reported {
+    retry_at.map_or(if held { Reported::READY } else { Reported::ENDED }, Reported::again)
 }
 
 /// An attempt that failed, by its worker's word or because it ran for too long.
@@ -60,7 +60,8 @@ impl Failed {
         let seed = active.lease.id.0 as u64 ^ active.lease.epoch;
         let retry_at = again.then(|| at.now + retry.pause(execution.retries, seed));
         execution.reclaims_in_a_row = 0;
-        let end = AttemptEnd::Failed { failure: failure.in_short(), retry_at };
+        let holds = !again && active.stop.is_none() && execution.policy.pauses_when_exhausted();
+        let end = AttemptEnd::Failed { failure: failure.in_short(), retry_at, held: holds };
         lease::end(execution, active, end, by, at);
         if let Some(last) = &mut execution.last {
             last.details.clone_from(&failure.details);
@@ -68,11 +69,16 @@ impl Failed {
         if let Some(cancelled) = finish::if_asked(view, execution, active, at.stamp)? {
             return Ok((retry_at, cancelled));
         }
-        let expired_by = (outcome == Outcome::Expired && retry_at.is_none()).then_some(ExpiredBy::AttemptTimeout);
+        let held = retry_at.is_none() && finish::hold_instead(view, execution, (Next::Retry, &failure.message), at)?;
+        let ends = retry_at.is_none() && !held;
+        let expired_by = (outcome == Outcome::Expired && ends).then_some(ExpiredBy::AttemptTimeout);
         let event = match by {
-            Some(_) => What::AttemptFailed { attempt, category, retry_at },
-            None => What::TimedOut { attempt, retry_at, expired_by },
+            Some(_) => What::AttemptFailed { attempt, category, retry_at, held },
+            None => What::TimedOut { attempt, retry_at, expired_by, held },
         };
+        if held {
+            return Ok((None, event));
+        }
         let Some(until) = retry_at else {
             let finished =
                 Finished { failure: Some(failure.in_short()), expired_by, ..Finished::new(outcome, at.stamp) };
@@ -101,7 +107,7 @@ pub(crate) mod rows {
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),
         Row::repeated("fail (repeat)", |_, fence| make::fail(40, fence), &[
-            ("=", "ReadyRetry DelayedRetry Failed"),
+            ("=", "ReadyRetry DelayedRetry HeldExhausted Failed"),
             ("→ Failed", "ActiveMine ActiveResumed ActiveLapsed"),
             ("→ Cancelled", "ActiveAsked ActiveStopOver"),
         ]),

@@ -1,9 +1,9 @@
 //! The states that differ in what they answer, and a world with an execution in each.
 
-use crate::record::{AttemptEnd, Execution, Next, Outcome, Readiness, State, Waiting, WhyDelayed};
+use crate::record::{AttemptEnd, Execution, Next, Outcome, Readiness, State, Waiting, WhyDelayed, WhyHeld};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit, with};
-use crate::{Act, Category, Fence, LeaseId, Millis, Policy, Span, Submit, When, act};
+use crate::{Act, Category, Fence, LeaseId, Millis, NewSuspension, OnExhausted, Policy, Span, Submit, When, act};
 
 /// The states. The caller of a worker's command holds or held lease 10; command 40 was its last under that lease, and
 /// command 41 the last of an operator, where there were such calls.
@@ -37,6 +37,14 @@ pub(super) enum Class {
     ActiveTooLate,
     /// It was asked to stop, did not in time, and nobody has looked yet.
     ActiveStopOver,
+    /// The caller's attempt waits for a signal.
+    Suspended,
+    /// Its suspension has timed out and nobody has looked yet.
+    SuspendedOver,
+    /// An operator holds it.
+    Held,
+    /// No retry was left, and it is held for an operator.
+    HeldExhausted,
     Completed,
     Failed,
     Cancelled,
@@ -45,7 +53,7 @@ pub(super) enum Class {
     Stub,
 }
 
-pub(super) const CLASSES: [Class; 27] = [
+pub(super) const CLASSES: [Class; 31] = [
     Class::Absent,
     Class::ReadyFirst,
     Class::ReadyRetry,
@@ -68,6 +76,10 @@ pub(super) const CLASSES: [Class; 27] = [
     Class::ActiveTimedOut,
     Class::ActiveTooLate,
     Class::ActiveStopOver,
+    Class::Suspended,
+    Class::SuspendedOver,
+    Class::Held,
+    Class::HeldExhausted,
     Class::Completed,
     Class::Failed,
     Class::Cancelled,
@@ -80,6 +92,17 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
     let Some(execution) = execution else { return Class::Absent };
     let over = |time: Option<Millis>| time.is_some_and(|time| time <= now);
     match &execution.state {
+        State::Waiting(Waiting { readiness: Readiness::Suspended(suspension), .. }) => {
+            if over(suspension.due()) {
+                Class::SuspendedOver
+            } else {
+                Class::Suspended
+            }
+        }
+        State::Waiting(_) if execution.held.is_some() => match execution.held.as_ref().map(|held| held.why) {
+            Some(WhyHeld::Exhausted) => Class::HeldExhausted,
+            _ => Class::Held,
+        },
         State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => match next {
             _ if over(execution.deadline) => Class::ReadyTooLate,
             Next::Resume(_) => Class::ReadyResume,
@@ -93,7 +116,7 @@ pub(super) fn class_of(execution: Option<&Execution>, now: Millis) -> Class {
             WhyDelayed::Submitted => Class::DelayedSubmitted,
             WhyDelayed::Retry => Class::DelayedRetry,
             WhyDelayed::Reclaim => Class::DelayedReclaim,
-            WhyDelayed::Worker => Class::DelayedWorker,
+            WhyDelayed::Worker | WhyDelayed::Resumed => Class::DelayedWorker,
             WhyDelayed::Operator => Class::DelayedOperator,
         },
         State::Active(active) => {
@@ -128,7 +151,9 @@ fn work(class: Class, retries_left: bool) -> Submit {
         _ => 0,
     };
     let attempt_timeout = (class == Class::ActiveTimedOut).then_some(Span::seconds(5));
-    let policy = Policy { attempt_timeout, ..make::retry(needed + u32::from(retries_left), pause) };
+    let on_exhausted = (class == Class::HeldExhausted).then_some(OnExhausted::Pause);
+    let retries = if class == Class::HeldExhausted { 0 } else { needed + u32::from(retries_left) };
+    let policy = Policy { attempt_timeout, on_exhausted, ..make::retry(retries, pause) };
     let expires = matches!(class, Class::ReadyTooLate | Class::ActiveTooLate | Class::Expired);
     let when = if class == Class::DelayedSubmitted { When::After(Span::seconds(5)) } else { When::Now };
     with!(submit(1), policy, when, deadline: expires.then_some(When::After(Span::seconds(5))))
@@ -148,6 +173,7 @@ pub(super) fn world_in(class: Class, retries_left: bool) -> (World, Fence) {
         Class::DelayedOperator => {
             world.operate(41, id(1), Act::Reschedule(act::Reschedule::from(When::After(Span::seconds(5)))));
         }
+        Class::Held => drop(world.operate(41, id(1), Act::Pause(act::Pause { reason: "look".into() }))),
         Class::ReadyReclaim => drop(world.lose(id(1), 10)),
         Class::DelayedReclaim => [10, 11, 12].into_iter().for_each(|lease| drop(world.lose(id(1), lease))),
         Class::ActiveOther => {
@@ -173,6 +199,12 @@ pub(super) fn world_in(class: Class, retries_left: bool) -> (World, Fence) {
 fn after_claim(world: &mut World, class: Class, fence: Fence) {
     match class {
         Class::ReadyRetry | Class::DelayedRetry => drop(world.accept(&make::fail(40, fence))),
+        Class::HeldExhausted => drop(world.accept(&make::fail(40, fence))),
+        Class::Suspended | Class::SuspendedOver => {
+            let new = NewSuspension { timeout: Some(Span::seconds(5)), ..NewSuspension::new(make::one("approval")) };
+            world.accept(&make::suspend(40, fence, new));
+            world.pass(Span::seconds(if class == Class::Suspended { 1 } else { 5 }));
+        }
         Class::ReadyReturned => drop(world.accept(&make::unclaim(40, fence))),
         Class::ReadyResume => drop(world.accept(&make::delay(40, fence, When::Now))),
         Class::DelayedWorker => drop(world.accept(&make::delay(40, fence, When::After(Span::seconds(5))))),

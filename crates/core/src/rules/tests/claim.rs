@@ -35,6 +35,8 @@ fn a_claim_starts_an_attempt_under_a_lease() {
         deadline: None,
         created_at: submitted_at,
         trace: None,
+        woke: None,
+        open_waits: std::collections::BTreeMap::new(),
     };
     assert_eq!(*claimed, expected);
     let worker: crate::WorkerName = "worker-1".parse().unwrap();

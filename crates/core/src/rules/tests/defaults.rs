@@ -3,7 +3,10 @@
 use crate::record::{LaneSettings, LaneState, Record};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, HOME, id, lane, namespace, submit, with};
-use crate::{Command, CommandId, Key, LaneChange, PartitionId, Policy, Rejection, RetryPolicy, SetLane, Span, limits};
+use crate::{
+    Command, CommandId, Key, LaneChange, OnExhausted, PartitionId, Policy, Rejection, RetryPolicy, SetLane, Span,
+    limits,
+};
 
 fn change(command: u128, change: LaneChange) -> Command {
     Command::SetLane(SetLane { command: CommandId(command), namespace: namespace(), lane: lane(), by: None, change })
@@ -17,6 +20,7 @@ fn defaults() -> Policy {
         max_replays: Some(5),
         retention: Some(Span::hours(6)),
         dedup_window: Some(Span::minutes(20)),
+        on_exhausted: Some(OnExhausted::Pause),
     }
 }
 
@@ -44,6 +48,7 @@ fn each_part_of_a_policy_is_taken_from_the_submit_else_from_the_lane_else_from_t
         max_replays: Some(0),
         retention: Some(Span::minutes(11)),
         dedup_window: Some(Span::minutes(12)),
+        on_exhausted: Some(OnExhausted::Fail),
     };
     let nothing = Policy::default();
     let half = Policy { retention: None, retry: None, ..own };

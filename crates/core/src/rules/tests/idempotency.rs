@@ -25,7 +25,7 @@ fn the_second_submit_with_a_key_returns_the_first_execution() {
     let mut world = World::new(1);
     world.submit(keyed(1));
     let done = world.home(&command(keyed(2)));
-    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false })));
+    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false, signalled: None })));
     assert!(done.step.writes.is_empty() && done.events.is_empty());
     let until = world.now + limits::DEDUP_WINDOW_DEFAULT;
     assert_eq!(done.window, Window { not_before: None, not_after: Some(until) });
@@ -105,7 +105,7 @@ fn a_key_is_remembered_for_the_window_of_its_policy_and_no_longer() {
         assert_eq!(world.submit(keyed(2)), id(1), "the last moment still counts");
         world.now = end;
         let done = world.home(&command(keyed(3)));
-        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(3), created: true })));
+        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(3), created: true, signalled: None })));
         assert_eq!(done.window, Window { not_before: Some(end), not_after: None });
         let Some(Record::Idempotency(known)) = world.record(&key()) else { panic!("the key is remembered again") };
         assert_eq!((known.execution, known.expires_at), (id(3), end + window));

@@ -19,7 +19,7 @@ fn a_lapsed_lease_makes_the_work_ready_again_in_one_step() {
     let done = world.home(&due(id(1)));
     assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: None })));
     assert_eq!(done.window, Window { not_before: Some(expires_at), not_after: None });
-    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: 1, again_at: Some(world.now) });
+    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: 1, again_at: Some(world.now), held: false });
     let execution = world.execution(id(1));
     let since = world.now;
     let waiting = Waiting { readiness: Readiness::Ready { since }, next: Next::Reclaim };
@@ -82,7 +82,10 @@ fn after_a_hundred_reclaims_the_next_loss_is_the_end() {
     let done = world.lose(id(1), 500);
     let kept_until = world.now + limits::RETENTION_DEFAULT;
     assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(kept_until) })));
-    assert_eq!(done.events[0].what, What::LeaseExpired { attempt: limits::RECLAIMS_DEFAULT + 1, again_at: None });
+    assert_eq!(
+        done.events[0].what,
+        What::LeaseExpired { attempt: limits::RECLAIMS_DEFAULT + 1, again_at: None, held: false }
+    );
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::engine(), "max_reclaims_exceeded"));
     assert_eq!(execution.state, State::Finished(Finished { failure, ..Finished::new(Outcome::Failed, world.now) }));

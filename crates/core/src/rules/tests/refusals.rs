@@ -1,11 +1,11 @@
 //! Every refusal is reached, keeps its code, and says what to do.
 
-use crate::record::{LaneState, PublicState};
+use crate::record::{LaneState, Mail, PublicState, Record, Waits};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, claim, class, id, lane, submit, with};
 use crate::{
-    Act, Blob, Command, CommandId, Fence, Handling, IdempotencyKey, Millis, Payload, PayloadError, Policy, Rejection,
-    Span, Submit, UniqueKey, When, act, limits,
+    Act, Blob, Command, CommandId, Condition, Distinct, Fence, Handling, IdempotencyKey, Key, Millis, NewSuspension,
+    Payload, PayloadError, Policy, Proof, Rejection, Signal, SignalId, Span, Submit, UniqueKey, When, act, limits,
 };
 use std::collections::BTreeSet;
 
@@ -27,9 +27,9 @@ fn cases() -> Vec<(World, Command)> {
         change(&mut world);
         world
     };
-    let broken = crate::record::Record::Unreadable(bytes::Bytes::from_static(b"?"));
+    let broken = Record::Unreadable(bytes::Bytes::from_static(b"?"));
     let mut unreadable = world.clone();
-    unreadable.put(crate::Key::Execution(id(1)), broken);
+    unreadable.put(Key::Execution(id(1)), broken);
     let past = When::At(Millis(0));
     vec![
         (world.clone(), again(with!(submit(9), priority: 9_001))),
@@ -97,6 +97,55 @@ fn later_cases() -> Vec<(World, Command)> {
     ]
 }
 
+/// The same for waits and signals.
+fn waiting_cases() -> Vec<(World, Command)> {
+    let running = || {
+        let mut world = World::new(1);
+        let fence = world.running(submit(1), 10);
+        (world, fence)
+    };
+    let deep = (0..5).fold(make::one("a"), |inner, _| Condition::Any { of: vec![inner] });
+    let suspend = |condition| {
+        let (world, fence) = running();
+        (world, make::suspend(60, fence, NewSuspension::new(condition)))
+    };
+    let (mut stopping, _) = running();
+    stopping.operate(60, id(1), make::ask(Span::seconds(5)));
+    let (mut over, fence) = running();
+    over.accept(&make::signal(70, id(1), "a").into());
+    over.accept(&make::suspend_on(60, fence, "a"));
+    let (mut full, _) = running();
+    let with = |world: &mut World, change: fn(&mut Waits)| {
+        let mut execution = world.execution(id(1)).clone();
+        change(execution.waits.get_or_insert_default());
+        world.put(Key::Execution(id(1)), Record::Execution(execution.into()));
+    };
+    with(&mut full, |waits| {
+        let mail = Mail { wait: "b".parse().unwrap(), signal: SignalId(1) };
+        waits.mail = vec![mail; limits::MAILBOX_MAX];
+    });
+    let (mut many, _) = running();
+    with(&mut many, |waits| waits.signals = limits::SIGNALS_MAX);
+    let (late, _) = running();
+    let proof = Proof {
+        wait: "0.a#1".parse().unwrap(),
+        actor: "ada".parse().unwrap(),
+        names: Vec::new(),
+        not_after: Millis(1),
+    };
+    vec![
+        (running().0, make::operate(60, id(1), act::Resume::default().into())),
+        (stopping, make::operate(61, id(1), act::Pause::default().into())),
+        suspend(Condition::All { of: Vec::new() }),
+        suspend(deep),
+        suspend(make::count(300, Distinct::Signals, &["a"])),
+        (over, make::signal(71, id(1), "a#1").into()),
+        (full, make::signal(70, id(1), "a").into()),
+        (many, make::signal(70, id(1), "a").into()),
+        (late, Signal { proof: Some(proof), ..make::signal(70, id(1), "a") }.into()),
+    ]
+}
+
 /// The same for inputs that cannot be.
 fn payload_cases() -> Vec<(World, Command)> {
     let blob = |content_type: &str, bytes: Vec<u8>| Blob { content_type: content_type.into(), bytes: bytes.into() };
@@ -145,17 +194,29 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::DeadlinePassed { .. } => "deadline_passed",
         Rejection::LeaseExpired { .. } => "lease_expired",
         Rejection::StaleLease { .. } => "stale_lease",
+        Rejection::NotSuspended { .. } => "execution_not_suspended",
+        Rejection::Stopping(_) => "execution_stopping",
+        Rejection::ConditionUnsatisfiable { .. } => "condition_unsatisfiable",
+        Rejection::ConditionTooDeep { .. } => "condition_too_deep",
+        Rejection::ConditionTooLarge { .. } => "condition_too_large",
+        Rejection::WaitpointClosed { .. } => "waitpoint_closed",
+        // No rule looks for one; the server says so.
+        Rejection::SignalNotFound { .. } => "signal_not_found",
+        Rejection::MailboxFull(_) => "mailbox_full",
+        Rejection::SignalsExhausted(_) => "signals_exhausted",
+        Rejection::TokenExpired { .. } => "token_expired",
         Rejection::KeyNotFound(_) => "key_not_found",
         Rejection::RecordUnreadable { .. } => "record_unreadable",
     }
 }
 
-const CODES: usize = 29;
+const CODES: usize = 38;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {
     let mut reached = BTreeSet::new();
-    for (mut world, command) in cases().into_iter().chain(later_cases()).chain(payload_cases()) {
+    let all = cases().into_iter().chain(later_cases()).chain(payload_cases()).chain(waiting_cases());
+    for (mut world, command) in all {
         let records = world.records.clone();
         let rejection = world.refuse(&command);
         assert_eq!(rejection.code(), code(&rejection));

@@ -46,7 +46,7 @@ fn every_end_can_be_the_beginning_of_another_life() {
         let what = What::Replayed { replays: 1, reason: "fixed".into() };
         assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
         let waiting = world.waiting(id(1));
-        assert_eq!((waiting.readiness, &waiting.next), (Readiness::Ready { since: world.now }, &Next::Replay));
+        assert_eq!((&waiting.readiness, &waiting.next), (&Readiness::Ready { since: world.now }, &Next::Replay));
         let after = world.execution(id(1));
         // W17: a new life gets a fresh budget.
         assert_eq!((after.retries, after.reclaims, after.reclaims_in_a_row), (0, 0, 0), "{outcome:?}");

@@ -24,7 +24,7 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
         let done = world.home(&make::fail(50 + u128::from(retries), claimed.fence));
         assert_eq!(done.result, Ok(Reply::Report(Reported::again(until))));
         let category = Category::transient();
-        let what = What::AttemptFailed { attempt: retries + 1, category, retry_at: Some(until) };
+        let what = What::AttemptFailed { attempt: retries + 1, category, retry_at: Some(until), held: false };
         assert_eq!(done.events[0].what, what);
         let execution = world.execution(id(1));
         let readiness = Readiness::Delayed { until, why: WhyDelayed::Retry };
@@ -37,7 +37,7 @@ fn a_failure_is_tried_again_after_its_pause_until_none_is_left() {
     let fence = world.claim(id(1), 20).fence;
     let done = world.home(&make::fail(60, fence));
     assert_eq!(done.result, Ok(Reply::Report(Reported::ENDED)));
-    let what = What::AttemptFailed { attempt: 4, category: Category::transient(), retry_at: None };
+    let what = What::AttemptFailed { attempt: 4, category: Category::transient(), retry_at: None, held: false };
     assert_eq!(done.events[0].what, what);
     let execution = world.execution(id(1));
     let failure = Some(Failure::new(Category::transient(), "it broke"));

@@ -17,11 +17,11 @@ fn the_work_is_ready_again_at_once_and_its_worker_is_refused() {
     let done = world.home(&make::operate(60, id(1), make::revoke()));
     let did = ActOutcome::Revoked { lease: LeaseId(10), epoch: 1 };
     assert_eq!((done.result, done.window), (Ok(Reply::Operate(did)), Window::default()));
-    let what = What::LeaseRevoked { attempt: 1, reason: "stuck".into(), again_at: Some(world.now) };
+    let what = What::LeaseRevoked { attempt: 1, reason: "stuck".into(), again_at: Some(world.now), held: false };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!((what.outcome(), what.lease()), (None, Some(LeaseEvent::Revoked)), "told apart from a release");
     let waiting = world.waiting(id(1));
-    assert_eq!((waiting.readiness, &waiting.next), (Readiness::Ready { since: world.now }, &Next::Reclaim));
+    assert_eq!((&waiting.readiness, &waiting.next), (&Readiness::Ready { since: world.now }, &Next::Reclaim));
     let execution = world.execution(id(1));
     assert_eq!((execution.reclaims, execution.reclaims_in_a_row, execution.retries), (1, 1, 0));
     let last = world.last(id(1));

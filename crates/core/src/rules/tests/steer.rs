@@ -38,15 +38,15 @@ fn waiting_work_runs_when_an_operator_says() {
     let start = make::after(Span(0));
     let later =
         |span: Span| (Some(start + span), Readiness::Delayed { until: start + span, why: WhyDelayed::Operator });
-    let now = (None, Readiness::Ready { since: start });
+    let now = || (None, Readiness::Ready { since: start });
     let past = start - limits::PAST_GRACE;
     for n in 1..=6 {
         for (when, (until, readiness), not_before) in [
-            (When::Now, now, None),
-            (When::After(Span(0)), now, None),
+            (When::Now, now(), None),
+            (When::After(Span(0)), now(), None),
             (When::After(Span::hours(1)), later(Span::hours(1)), None),
             (When::At(start + Span(1)), later(Span(1)), None),
-            (When::At(past), now, Some(past)),
+            (When::At(past), now(), Some(past)),
         ] {
             let mut world = waiting();
             let before = world.execution(id(n)).clone();
@@ -60,7 +60,7 @@ fn waiting_work_runs_when_an_operator_says() {
             assert_eq!(done.window, Window { not_before, not_after }, "{n} {when:?}");
             assert_eq!((done.events.len(), &done.events[0].what), (1, &What::Rescheduled { until }));
             let waiting = world.waiting(id(n));
-            assert_eq!((waiting.readiness, &waiting.next), (readiness, &next), "{n} {when:?}: its attempt stays");
+            assert_eq!((&waiting.readiness, &waiting.next), (&readiness, &next), "{n} {when:?}: its attempt stays");
             let after = world.execution(id(n));
             let place = before.place.or(until.is_none().then_some(Arrival::at(start, 0)));
             assert_eq!(after.place, place, "{n}: a place is kept");

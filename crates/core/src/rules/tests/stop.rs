@@ -85,7 +85,7 @@ type Ending = (&'static str, fn(&mut World, Fence) -> Command, AttemptEnd, Optio
 fn endings() -> Vec<Ending> {
     let failed = |category: Category| {
         let failure = crate::Failure::new(category, "it broke");
-        AttemptEnd::Failed { failure, retry_at: None }
+        AttemptEnd::Failed { failure, retry_at: None, held: false }
     };
     let over = Some(Reply::Report(Reported::ENDED));
     let until = make::after(Span::seconds(1)) + Span::hours(1);
@@ -162,7 +162,7 @@ fn a_timeout_cancels_what_was_asked_to_stop() {
     world.operate(60, id(1), make::ask(GRACE));
     world.when_due(id(1));
     assert_eq!(world.finished(id(1)).outcome, Outcome::Cancelled);
-    let failed = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed { failure, retry_at: None } if failure.category == Category::timeout());
+    let failed = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed { failure, retry_at: None, held: false } if failure.category == Category::timeout());
     assert!(failed(&world.last(id(1)).end));
 }
 

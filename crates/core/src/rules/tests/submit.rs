@@ -18,7 +18,7 @@ fn command(submit: Submit) -> Command {
 fn new_work_is_ready_at_once_and_its_class_is_registered() {
     let mut world = World::new(1);
     let done = world.home(&command(with!(submit(1), requires: class(&["gpu"]), priority: 5)));
-    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: true })));
+    assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: true, signalled: None })));
     assert_eq!(done.window, Window::default());
     let what = What::Submitted { kind: "work".parse().unwrap(), delayed_until: None };
     let (at, format) = (world.now, Format);
@@ -61,28 +61,28 @@ fn the_requested_time_decides_between_ready_and_delayed() {
     let start = after(Span(0));
     let hour = Span::hours(1);
     let delayed = |until: Millis| Readiness::Delayed { until, why: WhyDelayed::Submitted };
-    let ready = Readiness::Ready { since: start };
+    let ready = || Readiness::Ready { since: start };
     let until = |time: Millis| Some(time + limits::PAST_GRACE + Span(1));
     let from = |time: Millis| Window { not_before: Some(time), not_after: until(time) };
     let before = |time: Millis| Window { not_before: None, not_after: until(time) };
     let free = Window::default();
     for (when, readiness, window) in [
-        (When::Now, ready, free),
-        (When::After(Span(0)), ready, free),
+        (When::Now, ready(), free),
+        (When::After(Span(0)), ready(), free),
         (When::After(hour), delayed(start + hour), free),
         (When::At(start + Span(1)), delayed(start + Span(1)), before(start + Span(1))),
-        (When::At(start), ready, from(start)),
-        (When::At(start - Span(1)), ready, from(start - Span(1))),
-        (When::At(start - limits::PAST_GRACE), ready, from(start - limits::PAST_GRACE)),
+        (When::At(start), ready(), from(start)),
+        (When::At(start - Span(1)), ready(), from(start - Span(1))),
+        (When::At(start - limits::PAST_GRACE), ready(), from(start - limits::PAST_GRACE)),
         (When::At(start + limits::FUTURE_MAX), delayed(start + limits::FUTURE_MAX), before(start + limits::FUTURE_MAX)),
     ] {
+        let queued = matches!(readiness, Readiness::Ready { .. }).then_some(Arrival::at(start, 0));
         let mut world = World::new(1);
         let done = world.home(&command(with!(submit(1), when)));
         assert!(done.result.is_ok(), "{when:?}");
         assert_eq!(done.window, window, "{when:?}");
         let execution = world.execution(id(1));
         assert_eq!(execution.state, State::Waiting(Waiting { readiness, next: Next::Initial }), "{when:?}");
-        let queued = matches!(readiness, Readiness::Ready { .. }).then_some(Arrival::at(start, 0));
         assert_eq!(execution.place, queued, "{when:?}");
         let What::Submitted { delayed_until, .. } = done.events[0].what else { panic!("{when:?}") };
         assert_eq!(delayed_until, execution.due(), "{when:?}");
@@ -150,6 +150,7 @@ fn arguments_at_their_limits_are_accepted() {
         max_replays: Some(limits::REPLAYS_MAX),
         retention: Some(limits::RETENTION_MAX),
         dedup_window: Some(limits::DEDUP_WINDOW_MAX),
+        on_exhausted: None,
     };
     let tags = (0..limits::TAGS_MAX).map(|n| (format!("k{n}").parse().unwrap(), "v".parse().unwrap())).collect();
     world.submit(with!(submit(1), priority: limits::PRIORITY_MAX, tags, policy));
@@ -167,7 +168,8 @@ fn a_paused_lane_takes_submissions_and_a_draining_one_does_not() {
         world.lane_is(state);
         let done = world.home(&command(submit(1)));
         let refused = Err(Rejection::LaneDraining(lane()));
-        let expected = if taken { Ok(Reply::Submit(Submitted { id: id(1), created: true })) } else { refused };
+        let expected =
+            if taken { Ok(Reply::Submit(Submitted { id: id(1), created: true, signalled: None })) } else { refused };
         assert_eq!(done.result, expected, "{state:?}");
         assert!(done.step.reads.contains(&Key::LaneCopy(namespace(), lane(), HOME)), "a refusal keeps its reads");
     }

@@ -39,13 +39,13 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     let retry_at = world.now + Span::seconds(5);
     assert_eq!(done.result, Ok(Reply::Due(Looked { acted: true, next: Some(retry_at) })));
     assert_eq!(done.window, Window { not_before: Some(over), not_after: None });
-    let what = What::TimedOut { attempt: 1, retry_at: Some(retry_at), expired_by: None };
+    let what = What::TimedOut { attempt: 1, retry_at: Some(retry_at), expired_by: None, held: false };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what), "one event that is also the lease's");
     assert_eq!((what.outcome(), what.lease()), (None, Some(LeaseEvent::Released)));
     let waiting = world.waiting(id(1));
     assert_eq!(waiting.readiness, Readiness::Delayed { until: retry_at, why: WhyDelayed::Retry });
     assert_eq!(waiting.next, Next::Retry);
-    assert_eq!(world.last(id(1)).end, AttemptEnd::Failed { failure: failure(), retry_at: Some(retry_at) });
+    assert_eq!(world.last(id(1)).end, AttemptEnd::Failed { failure: failure(), retry_at: Some(retry_at), held: false });
     assert_eq!((world.last(id(1)).ended_by, world.execution(id(1)).retries), (None, 1));
 
     // No retry is left: expired, told once.
@@ -54,13 +54,13 @@ fn renewing_does_not_help_and_the_policy_decides_what_follows() {
     // W3: every attempt has its own time.
     assert_eq!(claimed.times_out_at, Some(world.now + TIMEOUT));
     let done = world.when_due(id(1));
-    let what = What::TimedOut { attempt: 2, retry_at: None, expired_by: Some(ExpiredBy::AttemptTimeout) };
+    let what = What::TimedOut { attempt: 2, retry_at: None, expired_by: Some(ExpiredBy::AttemptTimeout), held: false };
     assert_eq!((done.events.len(), &done.events[0].what), (1, &what));
     assert_eq!(what.outcome(), Some(Outcome::Expired));
     let expired_by = Some(ExpiredBy::AttemptTimeout);
     let finished = Finished { failure: Some(failure()), expired_by, ..Finished::new(Outcome::Expired, world.now) };
     assert_eq!(*world.finished(id(1)), finished);
-    assert_eq!(world.last(id(1)).end, AttemptEnd::Failed { failure: failure(), retry_at: None });
+    assert_eq!(world.last(id(1)).end, AttemptEnd::Failed { failure: failure(), retry_at: None, held: false });
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn until_it_ends_a_second_submit_returns_it() {
     let other = with!(unique(2), input: Payload::json("1").unwrap(), when: When::After(Span(9)));
     for second in [unique(2), other] {
         let done = world.home(&command(second));
-        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false })));
+        assert_eq!(done.result, Ok(Reply::Submit(Submitted { id: id(1), created: false, signalled: None })));
         assert!(done.step.writes.is_empty() && done.events.is_empty());
         assert_eq!(done.window, Window::default(), "time has no part in it");
         assert!(done.step.reads.contains(&key()));
@@ -38,7 +38,11 @@ fn until_it_ends_a_second_submit_returns_it() {
     let elsewhere = with!(unique(4), namespace: "other".parse().unwrap());
     assert_eq!(world.submit(elsewhere), id(4), "a key belongs to its namespace");
     let first = world.accept(&command(unique(1)));
-    assert_eq!(first, Reply::Submit(Submitted { id: id(1), created: true }), "the first call gets its answer");
+    assert_eq!(
+        first,
+        Reply::Submit(Submitted { id: id(1), created: true, signalled: None }),
+        "the first call gets its answer"
+    );
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn it_is_held_through_everything_but_an_end() {
     world.submit(unique(1));
     let held = |world: &mut World, what: &str| {
         let answer = world.accept(&command(unique(99)));
-        assert_eq!(answer, Reply::Submit(Submitted { id: id(1), created: false }), "{what}");
+        assert_eq!(answer, Reply::Submit(Submitted { id: id(1), created: false, signalled: None }), "{what}");
     };
     world.lose(id(1), 10);
     held(&mut world, "lost");
@@ -165,7 +169,7 @@ fn two_keys_cannot_place_one_execution() {
 fn a_named_call_finds_what_it_made() {
     let named = |n, call| with!(unique(n), call: Some(CommandId(call)));
     let mut world = World::new(1);
-    let made = |id, created| Ok(Reply::Submit(Submitted { id, created }));
+    let made = |id, created| Ok(Reply::Submit(Submitted { id, created, signalled: None }));
     assert_eq!(world.home(&command(named(1, 70))).result, made(id(1), true));
     assert_eq!(world.home(&command(named(2, 70))).result, made(id(1), true), "a repeat");
     assert_eq!(world.home(&command(named(2, 71))).result, made(id(1), false), "another call");

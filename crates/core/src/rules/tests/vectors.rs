@@ -2,12 +2,12 @@
 
 use crate::record::{
     Active, Attempt, AttemptKind, Cancellation, Canceller, Finished, Lease, Next, Outcome, Paused, PublicState,
-    Purging, Readiness, State, StopRequest, Waiting, WhyDelayed,
+    Purging, Readiness, State, StopRequest, Suspension, Waiting, WhyDelayed,
 };
 use crate::rules::times::Moment;
 use crate::rules::world::vector::{Vector, derived, legal, matching, vector, violations};
-use crate::{Category, Failure, LeaseId, Millis, Span};
-use std::collections::BTreeSet;
+use crate::{Category, Condition, Failure, LeaseId, Millis, Span};
+use std::collections::{BTreeMap, BTreeSet};
 
 const NOW: Millis = Millis(1_000);
 
@@ -15,15 +15,36 @@ const BEGUN: Moment = Moment { now: Millis(1), stamp: Millis(1) };
 
 const KINDS: [AttemptKind; 4] = [AttemptKind::Initial, AttemptKind::Retry, AttemptKind::Reclaim, AttemptKind::Replay];
 
-const WHYS: [WhyDelayed; 5] =
-    [WhyDelayed::Submitted, WhyDelayed::Retry, WhyDelayed::Reclaim, WhyDelayed::Worker, WhyDelayed::Operator];
+const WHYS: [WhyDelayed; 6] = [
+    WhyDelayed::Submitted,
+    WhyDelayed::Retry,
+    WhyDelayed::Reclaim,
+    WhyDelayed::Worker,
+    WhyDelayed::Operator,
+    WhyDelayed::Resumed,
+];
 
 const OUTCOMES: [Outcome; 4] = [Outcome::Success, Outcome::Failed, Outcome::Cancelled, Outcome::Expired];
 
 fn readiness() -> Vec<Readiness> {
     let delayed =
         WHYS.into_iter().flat_map(|why| [Millis(500), Millis(2_000)].map(|until| Readiness::Delayed { until, why }));
-    [Readiness::Ready { since: NOW }].into_iter().chain(delayed).collect()
+    let suspended = [false, true].map(|escalated| Readiness::Suspended(Box::new(suspension(escalated))));
+    [Readiness::Ready { since: NOW }].into_iter().chain(delayed).chain(suspended).collect()
+}
+
+fn suspension(escalated: bool) -> Suspension {
+    Suspension {
+        since: NOW,
+        condition: Condition::Operator,
+        taken: Vec::new(),
+        over: BTreeMap::new(),
+        timeout: None,
+        delay: None,
+        continuation: None,
+        reason: "x".into(),
+        escalated,
+    }
 }
 
 fn nexts() -> Vec<Next> {
@@ -99,8 +120,12 @@ fn shape(state: &State) -> String {
                 WhyDelayed::Reclaim => "reclaim",
                 WhyDelayed::Worker => "worker",
                 WhyDelayed::Operator => "operator",
+                WhyDelayed::Resumed => "suspension",
             };
             format!("delayed by {why} for {}", next(then))
+        }
+        State::Waiting(Waiting { readiness: Readiness::Suspended(suspension), next: then }) => {
+            format!("suspended{} for {}", if suspension.escalated { ", escalated" } else { "" }, next(then))
         }
         State::Active(active) => {
             format!(
@@ -124,8 +149,8 @@ fn shape(state: &State) -> String {
 #[test]
 fn every_shape_of_state_is_examined() {
     let shapes: BTreeSet<String> = constructible().iter().map(shape).collect();
-    let (nexts, whys, kinds, outcomes) = (8, 5, 4, 4);
-    assert_eq!(shapes.len(), nexts + nexts * whys + 2 * kinds + 2 * outcomes, "{shapes:#?}");
+    let (nexts, whys, kinds, outcomes) = (8, 6, 4, 4);
+    assert_eq!(shapes.len(), nexts * (1 + whys + 2) + 2 * kinds + 2 * outcomes, "{shapes:#?}");
 }
 
 #[test]
@@ -182,12 +207,14 @@ fn the_legal_vectors_are_those_of_matching_parts() {
         "DELAYED-RESUME",
         "DELAYED-RETRY",
         "DELAYED-WORKER",
+        "ESCALATED",
         "LOST",
         "READY-FIRST",
         "READY-REPLAY",
         "READY-RESUME",
         "READY-RETRY",
         "RUNNING",
+        "SUSPENDED",
         "TERM(cancelled)",
         "TERM(expired)",
         "TERM(failed)",
@@ -203,7 +230,7 @@ fn public_states_are_derived_as_the_specification_says() {
     for state in constructible() {
         assert_eq!(state.public(), derived(&vector(&state, true, NOW)), "{state:?}");
     }
-    let words = ["waiting", "delayed", "active", "completed", "failed", "cancelled", "expired"];
+    let words = ["waiting", "delayed", "active", "suspended", "completed", "failed", "cancelled", "expired"];
     for (state, word) in PublicState::ALL.iter().zip(words) {
         assert_eq!(state.as_str(), word);
         assert_eq!(serde_json::to_value(state).unwrap(), word, "one spelling everywhere");

@@ -43,13 +43,14 @@ pub(super) fn attempt_kinds(change: &Change<'_>) {
         for (attempt, next) in ended.iter().zip(kinds.iter().skip(1)) {
             let expected = match &attempt.end {
                 _ if story.lives.contains(&attempt.number) => AttemptKind::Replay,
-                AttemptEnd::Failed { retry_at: Some(_), .. } => AttemptKind::Retry,
+                AttemptEnd::Failed { retry_at: Some(_), .. } | AttemptEnd::Failed { held: true, .. } => {
+                    AttemptKind::Retry
+                }
                 AttemptEnd::Interrupted | AttemptEnd::Revoked { .. } => AttemptKind::Reclaim,
                 AttemptEnd::Returned => attempt.kind,
-                AttemptEnd::Succeeded
-                | AttemptEnd::Cancelled
-                | AttemptEnd::Expired
-                | AttemptEnd::Failed { retry_at: None, .. } => panic!("an attempt followed {attempt:?}"),
+                AttemptEnd::Succeeded | AttemptEnd::Cancelled | AttemptEnd::Expired | AttemptEnd::Failed { .. } => {
+                    panic!("an attempt followed {attempt:?}")
+                }
             };
             assert_eq!(*next, expected, "after {attempt:?}");
         }
@@ -109,7 +110,12 @@ pub(super) fn run_time(change: &Change<'_>) {
         {
             let since = active.attempt.since.unwrap_or(active.attempt.started_at);
             assert_eq!(paused.attempt.ran, Span(active.attempt.ran.0 + (change.after.now - since).0));
-            assert!(matches!(paused.attempt.pauses.back(), Some((_, Pause::Delayed { .. } | Pause::Returned))));
+            let held = change.act().is_some_and(|act| act.name() == "pause");
+            let called = matches!(
+                paused.attempt.pauses.back(),
+                Some((_, Pause::Delayed { .. } | Pause::Returned | Pause::Suspended))
+            );
+            assert!(held || called, "{paused:?}");
         }
         if let (State::Waiting(waiting), State::Active(active)) = (&before.state, &after.state)
             && let Some(paused) = waiting.next.paused()

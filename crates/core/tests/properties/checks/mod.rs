@@ -9,6 +9,7 @@
 //! | Payload | `payloads` |
 //! | History | `history` |
 //! | Unique | `unique` |
+//! | Signal, Wait | `waits` |
 //! | all others | `records`, with what holds for every record |
 
 mod attempts;
@@ -17,6 +18,7 @@ mod history;
 mod payloads;
 mod records;
 mod unique;
+mod waits;
 
 use crate::history::{History, Story};
 use crate::world::{Done, World};
@@ -36,7 +38,7 @@ pub(crate) struct Change<'a> {
 type Check = fn(&Change<'_>);
 
 /// All of them by name; `coverage` says which invariant each one guards.
-pub(crate) const CHECKS: [(&str, Check); 27] = [
+pub(crate) const CHECKS: [(&str, Check); 29] = [
     ("what_never_changes", executions::what_never_changes),
     ("vectors", states::vectors),
     ("phases", states::phases),
@@ -62,6 +64,8 @@ pub(crate) const CHECKS: [(&str, Check); 27] = [
     ("memories", executions::memories),
     ("payloads", payloads::payloads),
     ("unique_keys", unique::unique_keys),
+    ("waits", waits::waits),
+    ("conditions", waits::conditions),
     ("purges", executions::purges),
     ("agreement", records::agreement),
 ];
@@ -112,7 +116,9 @@ impl<'a> Change<'a> {
             Command::Renew(renew) => Some(&renew.fence),
             Command::Report(report) => Some(&report.fence),
             Command::Progress(progress) => Some(&progress.fence),
-            Command::Submit(_)
+            Command::Suspend(suspend) => Some(&suspend.fence),
+            Command::Signal(_)
+            | Command::Submit(_)
             | Command::Claim(_)
             | Command::Operate(_)
             | Command::Due(_)

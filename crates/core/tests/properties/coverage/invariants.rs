@@ -66,7 +66,12 @@ fn of_leases_and_attempts(number: u8) -> &'static [Guard] {
             Test("fence", "every_verb_is_accepted_from_the_holder_until_the_end_of_its_lease_is_committed"),
         ],
         25 => &[Check("renewals"), Check("progress"), Test("fence", "renewing_moves_the_end_and_nothing_else")],
-        26 => &[Type("Finished and Waiting hold no Lease"), NotYet("suspension")],
+        26 => &[
+            Type("Finished and Waiting hold no Lease"),
+            Check("waits"),
+            Check("conditions"),
+            Test("suspend", "the_lease_is_over_and_the_same_attempt_goes_on"),
+        ],
         27 => &[
             Type("a lapsed or revoked lease leaves Active in one step, there is no marked state between"),
             Check("phases"),

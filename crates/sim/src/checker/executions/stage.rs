@@ -17,6 +17,8 @@ pub(crate) enum Stage {
         paused: Option<Run>,
     },
     Active(Holding),
+    /// It waits for the world; its attempt goes on afterwards.
+    Suspended(Option<Run>),
     Finished(Outcome),
     /// It is being removed; nothing can happen to it any more.
     Purging(Outcome),
@@ -44,6 +46,7 @@ impl Stage {
             State::Waiting(Waiting { readiness: Readiness::Delayed { until, .. }, next }) => {
                 Self::Delayed { until: *until, paused: run(next) }
             }
+            State::Waiting(Waiting { readiness: Readiness::Suspended(_), next }) => Self::Suspended(run(next)),
             State::Active(active) => Self::Active(Holding::of(active, Terms::of(execution))),
             State::Finished(finished) if finished.purging.is_some() => Self::Purging(finished.outcome),
             State::Finished(finished) => Self::Finished(finished.outcome),
@@ -83,7 +86,7 @@ impl Stage {
     }
 
     pub(crate) fn is_unfinished(&self) -> bool {
-        matches!(self, Self::Ready(_) | Self::Delayed { .. } | Self::Active(_))
+        matches!(self, Self::Ready(_) | Self::Delayed { .. } | Self::Active(_) | Self::Suspended(_))
     }
 
     /// What users call it; `None` when there is no execution.
@@ -93,6 +96,7 @@ impl Stage {
             Self::Ready(_) => PublicState::Waiting,
             Self::Delayed { .. } => PublicState::Delayed,
             Self::Active(_) => PublicState::Active,
+            Self::Suspended(_) => PublicState::Suspended,
             Self::Finished(outcome) | Self::Purging(outcome) => outcome.public(),
         })
     }
@@ -117,6 +121,7 @@ impl Stage {
                 What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
                 _ => self.after_active(holding, what, said_at, now),
             },
+            Self::Suspended(_) => self.never(what),
             Self::Finished(outcome) => match what {
                 What::TagsChanged | What::Annotated { .. } => Ok(self.clone()),
                 What::Replayed { .. } => Ok(Self::Ready(None)),
@@ -210,7 +215,7 @@ impl Stage {
                 holding.goes_on()?;
                 Ok(waits(Some(*until), said_at, Some(holding.pause(said_at))))
             }
-            What::LeaseExpired { attempt, again_at } => {
+            What::LeaseExpired { attempt, again_at, .. } => {
                 holding.lost(*attempt, now)?;
                 holding.goes_on()?;
                 Ok(again(*again_at, Outcome::Failed))
@@ -220,7 +225,7 @@ impl Stage {
                 holding.goes_on()?;
                 Ok(again(*again_at, Outcome::Failed))
             }
-            What::TimedOut { attempt, retry_at, expired_by } => {
+            What::TimedOut { attempt, retry_at, expired_by, .. } => {
                 let why = retry_at.is_none().then_some(ExpiredBy::AttemptTimeout);
                 if *expired_by != why {
                     return Err(format!("it timed out, and is said to have expired by {expired_by:?}"));
@@ -241,6 +246,7 @@ impl Stage {
                 match cancelled_by {
                     Canceller::Owner => holding.acts(*attempt, now)?,
                     Canceller::Operator => holding.is(*attempt)?,
+                    Canceller::Timeout => return self.never(what),
                 }
                 Ok(Self::Finished(Outcome::Cancelled))
             }

@@ -2,8 +2,10 @@
 
 use crate::checks::Change;
 use crate::world::vector::{derived, legal, matching, vector_of, violations};
-use onward_core::record::{Active, Execution, Finished, Outcome, Readiness, Record, State, Waiting};
-use onward_core::{Arrival, Command, Key, Millis, Span, index};
+use onward_core::record::{
+    Active, Execution, Finished, Outcome, PublicState, Readiness, Record, State, Suspension, Waiting,
+};
+use onward_core::{Arrival, Command, Condition, Key, Millis, Span, index};
 
 pub(in crate::checks) fn vectors(change: &Change<'_>) {
     for (_, execution) in change.executions() {
@@ -21,6 +23,8 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
     let due = matches!(by, Command::Due(_));
     let fenced = change.fence().is_some();
     let label = matches!(act, "tag" | "annotate" | "prioritise");
+    let signalled = matches!(by, Command::Signal(_) | Command::Submit(_));
+    let suspended = |waiting: &Waiting| matches!(waiting.readiness, Readiness::Suspended(_));
     for (before, after) in change.changed() {
         let Some(before) = before else {
             assert!(matches!((by, &after.state), (Command::Submit(_), State::Waiting(_))), "work begins by waiting");
@@ -30,10 +34,16 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
             (State::Waiting(one), State::Waiting(other)) => {
                 let ready = |waiting: &Waiting| matches!(waiting.readiness, Readiness::Ready { .. });
                 let promoted = due && !ready(one) && ready(other);
-                one.next == other.next && (promoted || act == "reschedule" || (label && one == other))
+                let resumed = suspended(one) && (signalled || due || matches!(act, "resume" | "close_wait"));
+                let held = matches!(act, "pause" | "resume") && one == other && before.held != after.held;
+                let kept = one == other && (label || signalled || act == "pause");
+                let again = act == "replay" && before.held.is_some() && after.held.is_none();
+                let same = one.next == other.next && (promoted || (act == "reschedule" && !suspended(one)));
+                same || resumed || held || kept || again
             }
             (State::Waiting(one), State::Active(_)) => {
-                matches!((by, one.readiness), (Command::Claim(_), Readiness::Ready { .. }))
+                let ready = matches!((by, &one.readiness), (Command::Claim(_), Readiness::Ready { .. }));
+                ready && before.held.is_none()
             }
             (State::Waiting(_), State::Finished(_)) => due || act == "cancel",
             (State::Active(one), State::Active(other)) => {
@@ -41,9 +51,9 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
                 asked
                     || matches!(by, Command::Renew(_))
                     || (due && set_back(one, other))
-                    || (one == other && (label || fenced))
+                    || (one == other && (label || fenced || signalled))
             }
-            (State::Active(_), State::Waiting(_)) => due || fenced || act == "revoke",
+            (State::Active(_), State::Waiting(_)) => due || fenced || matches!(act, "revoke" | "pause"),
             (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
             (State::Finished(_), State::Waiting(_)) => act == "replay",
             (State::Finished(one), State::Finished(other)) => {
@@ -108,9 +118,15 @@ pub(in crate::checks) fn times(change: &Change<'_>) {
 fn due(execution: &Execution) -> Option<Millis> {
     match &execution.state {
         State::Waiting(waiting) => {
-            let until = match waiting.readiness {
+            let until = match &waiting.readiness {
                 Readiness::Ready { .. } => None,
-                Readiness::Delayed { until, .. } => Some(until),
+                Readiness::Delayed { until, .. } => Some(*until),
+                Readiness::Suspended(suspension) if suspension.escalated => None,
+                Readiness::Suspended(suspension) => {
+                    let mut times = Vec::from_iter(suspension.timeout.map(|timeout| timeout.at));
+                    open_times(&suspension.condition, suspension, &mut times);
+                    times.into_iter().min()
+                }
             };
             until.into_iter().chain(execution.deadline).min()
         }
@@ -126,6 +142,20 @@ fn due(execution: &Execution) -> Option<Millis> {
     }
 }
 
+/// The times of single waits of a suspension that are not over.
+fn open_times(condition: &Condition, of: &Suspension, times: &mut Vec<Millis>) {
+    match condition {
+        Condition::Wait { wait, until: Some(until), .. } if !of.over.contains_key(wait) => times.push(*until),
+        Condition::Count { waits, until: Some(until), .. } => {
+            times.extend(waits.iter().filter(|wait| !of.over.contains_key(wait)).map(|_| *until));
+        }
+        Condition::All { of: parts } | Condition::Any { of: parts } => {
+            parts.iter().for_each(|part| open_times(part, of, times));
+        }
+        _ => {}
+    }
+}
+
 /// Each execution is in exactly one of: a ready queue, the due index as delayed or as active, the ended, the leaving.
 pub(in crate::checks) fn places(change: &Change<'_>) {
     for (_, execution) in change.executions() {
@@ -138,14 +168,17 @@ pub(in crate::checks) fn places(change: &Change<'_>) {
             continue;
         }
         let under = |prefix: &str| names.iter().filter(|name| name.starts_with(prefix)).count();
+        let suspended = execution.public_state() == PublicState::Suspended;
+        assert_eq!(under(&format!("state/{}/suspended", execution.namespace)), usize::from(suspended), "{names:?}");
         let (ready, ended) = match &execution.state {
+            State::Waiting(_) if suspended => (0, 0),
             State::Waiting(Waiting { readiness: Readiness::Ready { .. }, .. }) => (1, 0),
             State::Waiting(_) | State::Active(_) => (0, 0),
             State::Finished(_) => (0, 1),
         };
         assert_eq!((under("ready/"), under("ended/"), under("list/")), (ready, ended, 1), "{names:?}");
         assert_eq!(under("tag/"), execution.tags.len());
-        assert!(ready == 1 || due(execution).is_some(), "nobody would ever look at {execution:?}");
+        assert!(ready == 1 || suspended || due(execution).is_some(), "nobody would ever look at {execution:?}");
     }
 }
 

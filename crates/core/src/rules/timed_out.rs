@@ -1,0 +1,95 @@
+//! What time does to a suspension: single waits end, or all of it does, as its timeout says.
+
+use crate::record::{
+    AttemptEnd, Cancellation, Canceller, Execution, ExpiredBy, Finished, HowOver, OnTimeout, Outcome, Over, Paused,
+    Suspension,
+};
+use crate::rules::times::Moment;
+use crate::rules::{finish, lease, waits};
+use crate::{Category, Failure, Millis, Reason, Stop, View, What};
+use std::sync::Arc;
+
+/// Does what is due of a suspension, one time after the other; nothing when nothing is. The inner value is what happened, if
+/// the execution no longer waits as before.
+pub(crate) fn pass(view: &mut View, shared: &mut Arc<Execution>, now: Millis) -> Result<Option<Option<What>>, Stop> {
+    let Some((suspension, paused)) = waits::suspended(shared) else { return Ok(None) };
+    let Some(due) = suspension.due().filter(|due| *due <= now) else { return Ok(None) };
+    // The deadline comes first when it came first.
+    if shared.deadline.is_some_and(|deadline| deadline <= due) {
+        return Ok(None);
+    }
+    view.not_before(due);
+    let execution = Arc::make_mut(shared);
+    let at = execution.moment(now);
+    end(view, execution, (suspension, paused), due, at).map(Some)
+}
+
+fn end(
+    view: &mut View,
+    execution: &mut Execution,
+    (mut suspension, paused): (Suspension, Paused),
+    due: Millis,
+    at: Moment,
+) -> Result<Option<What>, Stop> {
+    if let Some(timeout) = suspension.timeout.filter(|timeout| timeout.at <= due) {
+        return whole(view, execution, (suspension, paused), timeout.then, at).map(Some);
+    }
+    let over = Over { how: HowOver::Timeout, at: at.stamp, recorded: false };
+    let ended: Vec<_> = suspension.condition.timeouts().into_iter().filter(|(_, until)| *until <= due).collect();
+    let ended: Vec<_> = ended.into_iter().map(|(wait, _)| wait.clone()).collect();
+    for wait in ended {
+        suspension.over.entry(wait).or_insert(over);
+    }
+    execution.changed_at = at.stamp;
+    if suspension.is_met() {
+        let how = (HowOver::Timeout, suspension.delay);
+        return waits::resume(view, execution, (suspension, paused), how, at).map(Some);
+    }
+    waits::put_back(execution, suspension, paused);
+    Ok(None)
+}
+
+/// The timeout of the whole suspension.
+fn whole(
+    view: &mut View,
+    execution: &mut Execution,
+    (mut suspension, paused): (Suspension, Paused),
+    then: OnTimeout,
+    at: Moment,
+) -> Result<What, Stop> {
+    let attempt = paused.attempt.number;
+    let event = What::SuspensionTimedOut { attempt, then };
+    let failure = || Failure::new(Category::timeout(), "what it waited for did not come in time");
+    match then {
+        OnTimeout::Resume => {
+            let how = (HowOver::Timeout, suspension.delay);
+            waits::resume(view, execution, (suspension, paused), how, at)
+        }
+        OnTimeout::Escalate => {
+            suspension.escalated = true;
+            execution.changed_at = at.stamp;
+            waits::put_back(execution, suspension, paused);
+            Ok(event)
+        }
+        OnTimeout::Fail => {
+            let end = AttemptEnd::Failed { failure: failure(), retry_at: None, held: false };
+            lease::end_any(execution, end, at);
+            let finished = Finished { failure: Some(failure()), ..Finished::new(Outcome::Failed, at.stamp) };
+            finish::finish(view, execution, finished, event)
+        }
+        OnTimeout::Expire => {
+            lease::end_any(execution, AttemptEnd::Expired, at);
+            let expired_by = Some(ExpiredBy::SuspensionTimeout);
+            let failure = Some(failure());
+            let finished = Finished { failure, expired_by, ..Finished::new(Outcome::Expired, at.stamp) };
+            finish::finish(view, execution, finished, event)
+        }
+        OnTimeout::Cancel => {
+            lease::end_any(execution, AttemptEnd::Cancelled, at);
+            let reason = Reason::new("what it waited for did not come in time");
+            let cancelled = Some(Cancellation { by: Canceller::Timeout, reason });
+            let finished = Finished { cancelled, ..Finished::new(Outcome::Cancelled, at.stamp) };
+            finish::finish(view, execution, finished, event)
+        }
+    }
+}
