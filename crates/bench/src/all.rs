@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// In the order in which they run.
-const EACH: [Scenario; 18] = [
+const EACH: [Scenario; 19] = [
     // First, since a server goes on tidying up after the others.
     Scenario::Idle,
     Scenario::Lifecycle,
     Scenario::Submit,
     Scenario::Latency,
+    Scenario::Suspend,
     Scenario::Drain,
     Scenario::Timers,
     Scenario::Midnight,

@@ -38,6 +38,7 @@ mod side;
 mod site;
 mod size;
 mod submit;
+mod suspend;
 mod system;
 mod tap;
 #[cfg(test)]
@@ -100,6 +101,8 @@ pub(crate) enum Scenario {
     Submit,
     /// From submit to running on a parked worker, one at a time.
     Latency,
+    /// From a signal to running, and lives that are suspended once.
+    Suspend,
     /// How fast one worker empties a backlog of 20,000.
     Drain,
     /// How late delayed executions become ready.
@@ -167,6 +170,7 @@ async fn measure(scenario: Scenario, site: &Site, size: &Size) -> Result<Report,
         Scenario::Lifecycle => lifecycle::measure(site, size).await,
         Scenario::Submit => submit::measure(site, size).await,
         Scenario::Latency => latency::measure(site, size).await,
+        Scenario::Suspend => suspend::measure(site, size).await,
         Scenario::Drain => drain::measure(site, size).await,
         Scenario::Timers => timers::measure(site, size).await,
         Scenario::Midnight => midnight::measure(site, size).await,

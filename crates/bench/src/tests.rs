@@ -34,7 +34,7 @@ fn check(report: &Report, bars: &[&str]) {
 }
 
 /// The scenarios of one process in the order in which they run, and the bars of each.
-const OF_ONE_PROCESS: [(Scenario, &[&str]); 12] = [
+const OF_ONE_PROCESS: [(Scenario, &[&str]); 13] = [
     (Scenario::Idle, &["rows written", "reads", "processor"]),
     (
         Scenario::Lifecycle,
@@ -49,6 +49,7 @@ const OF_ONE_PROCESS: [(Scenario, &[&str]); 12] = [
     ),
     (Scenario::Submit, &["many in a call, engine / raw"]),
     (Scenario::Latency, &["p50 to 1.5 × raw + 1 ms", "p99 to 3 × raw + 5 ms"]),
+    (Scenario::Suspend, &["signal to running, p50 to 1.5 × raw + 1 ms", "suspended once / plain"]),
     (Scenario::Drain, &[]),
     (Scenario::Timers, &["late, p50", "late, p99 to max(50 ms, 5 × raw)"]),
     (Scenario::Midnight, &["all ready / submitting"]),

@@ -35,6 +35,7 @@ fn counted(counts: Counts, json: bool) -> String {
     let rows = [
         ("waiting", counts.waiting),
         ("delayed", counts.delayed),
+        ("suspended", counts.suspended),
         ("active", counts.active),
         ("completed", counts.completed),
         ("failed", counts.failed),

@@ -111,7 +111,7 @@ impl Problem {
             Self::Duration { .. } => "write for instance 10s, 5m, 1h30m or 2d",
             Self::Time { .. } => "write for instance 2030-01-01T09:00:00Z or 2030-01-01T09:00:00+01:00",
             Self::Tag(_) => "write for instance customer=42",
-            Self::State(_) => "choose waiting, delayed, active, completed, failed, cancelled or expired",
+            Self::State(_) => "choose waiting, delayed, active, suspended, completed, failed, cancelled or expired",
             Self::Event(_) => "choose for instance submitted, claimed, completed, cancelled or lease_expired",
             Self::InputUnreadable { .. } => {
                 "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"

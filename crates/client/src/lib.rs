@@ -165,4 +165,6 @@ pub use onward_core::{
 mod guides {
     #[doc = include_str!("../../../docs/guides/first-worker.md")]
     struct FirstWorker;
+    #[doc = include_str!("../../../docs/guides/waiting.md")]
+    struct Waiting;
 }

@@ -166,7 +166,7 @@ pub enum Rejection {
     /// The execution has accepted as many signals as it may.
     #[error("execution {0} has accepted {max} signals, the maximum", max = limits::SIGNALS_MAX)]
     SignalsExhausted(ExecutionId),
-    /// The token is no longer valid.
+    /// The token has expired.
     #[error("the token expired at {at}")]
     TokenExpired {
         /// Time at which it expired.

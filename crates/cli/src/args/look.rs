@@ -49,7 +49,7 @@ pub(crate) struct FilterArgs {
     /// Namespace.
     #[arg(long, default_value = "default")]
     pub(crate) namespace: String,
-    /// Only executions in one of these states, separated by commas: waiting, delayed, active, completed, failed, cancelled or expired.
+    /// Only executions in one of these states, separated by commas: waiting, delayed, active, suspended, completed, failed, cancelled or expired.
     #[arg(long)]
     pub(crate) state: Option<String>,
     /// Only in this lane.

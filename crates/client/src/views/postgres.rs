@@ -17,6 +17,8 @@ const EXECUTIONS: &str = concat!(
     WHEN body #> '{state,active}' IS NOT NULL THEN 'active'
     WHEN body #>> '{state,finished,outcome}' = 'success' THEN 'completed'
     WHEN body #> '{state,finished}' IS NOT NULL THEN body #>> '{state,finished,outcome}'
+    WHEN body #> '{held}' IS NOT NULL THEN 'suspended'
+    WHEN body #> '{state,waiting,readiness,suspended}' IS NOT NULL THEN 'suspended'
     WHEN body #> '{state,waiting,readiness,delayed}' IS NOT NULL THEN 'delayed'
     WHEN body #> '{state,waiting}' IS NOT NULL THEN 'waiting'
   END AS state,

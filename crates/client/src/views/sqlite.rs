@@ -18,6 +18,8 @@ const EXECUTIONS: &str = concat!(
     WHEN json_type(body, '$.state.active') IS NOT NULL THEN 'active'
     WHEN json_extract(body, '$.state.finished.outcome') = 'success' THEN 'completed'
     WHEN json_type(body, '$.state.finished') IS NOT NULL THEN json_extract(body, '$.state.finished.outcome')
+    WHEN json_type(body, '$.held') IS NOT NULL THEN 'suspended'
+    WHEN json_type(body, '$.state.waiting.readiness.suspended') IS NOT NULL THEN 'suspended'
     WHEN json_type(body, '$.state.waiting.readiness.delayed') IS NOT NULL THEN 'delayed'
     WHEN json_type(body, '$.state.waiting') IS NOT NULL THEN 'waiting'
   END AS state,

@@ -77,7 +77,7 @@ impl Hub {
         name
     }
 
-    /// The handler waits for this no longer.
+    /// Closes what the handler has stopped waiting for.
     pub(crate) fn close(&self, name: u64) {
         self.0.lock().open.remove(&name);
     }

@@ -17,4 +17,5 @@ mod time;
 mod traces;
 mod trouble;
 mod views;
+mod waiting;
 mod world;

@@ -69,7 +69,7 @@ words! {
         Cancel = "cancel",
         /// The execution expires.
         Expire = "expire",
-        /// It stays suspended until an operator resumes it; signals no longer do.
+        /// It stays suspended until an operator resumes it; signals do not.
         Escalate = "escalate",
     }
 }

@@ -9,8 +9,8 @@ use crate::rules::{finish, lease, waits};
 use crate::{Category, Failure, Millis, Reason, Stop, View, What};
 use std::sync::Arc;
 
-/// Does what is due of a suspension, one time after the other; nothing when nothing is. The inner value is what happened, if
-/// the execution no longer waits as before.
+/// Does what is due of a suspension, one time after the other; nothing when nothing is. The inner value is what happened, unless
+/// the execution goes on waiting.
 pub(crate) fn pass(view: &mut View, shared: &mut Arc<Execution>, now: Millis) -> Result<Option<Option<What>>, Stop> {
     let Some((suspension, paused)) = waits::suspended(shared) else { return Ok(None) };
     let Some(due) = suspension.due().filter(|due| *due <= now) else { return Ok(None) };

@@ -1,9 +1,12 @@
 //! What an execution remembers of itself, and what each event means for its end and its lease.
 
-use crate::record::{Canceller, ExpiredBy, HistoryPage, LaneState, Outcome, Record, Transition};
+use crate::LeaseEvent::{Acquired, Expired, Released, Revoked};
+use crate::record::{
+    Canceller, ExpiredBy, HistoryPage, HowOver, LaneState, OnTimeout, Outcome, Record, SignalEffect, Transition,
+};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, TTL, id, submit, with};
-use crate::{Category, Key, LeaseEvent, Millis, Span, What, When, limits};
+use crate::{Category, Key, LeaseEvent, Millis, SignalId, Span, What, When, limits};
 
 fn page(world: &World, n: u32) -> &HistoryPage {
     match world.record(&Key::History(id(1), n)) {
@@ -75,7 +78,6 @@ fn one_transition_is_one_entry_with_the_time_at_which_it_happened() {
 
 /// Every event with its word, the end it tells and what it means for the lease; a new kind must be added here.
 fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> {
-    use LeaseEvent::{Acquired, Expired, Released, Revoked};
     let at = Some(Millis(9));
     let (attempt, worker, category) = (1, "w".parse().unwrap(), Category::transient());
     let expired_by = ExpiredBy::Deadline;
@@ -138,6 +140,27 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
         (cancelled(None, false), "cancelled", Some(Outcome::Cancelled), None),
         (cancelled(Some(1), true), "cancelled", Some(Outcome::Cancelled), None),
         (cancelled(Some(1), false), "cancelled", Some(Outcome::Cancelled), Some(Released)),
+    ]
+}
+
+/// The same for what operators do and what work waits for.
+fn other_meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> {
+    let reason = crate::Reason::default();
+    let (attempt, resumed_by) = (1, HowOver::Signals);
+    let over = |then| What::SuspensionTimedOut { attempt, then };
+    let signalled =
+        What::Signalled { signal: SignalId(1), wait: "a".parse().unwrap(), name: None, effect: SignalEffect::Counted };
+    vec![
+        (What::Suspended { attempt, until: None, reason: reason.clone() }, "suspended", None, Some(Released)),
+        (What::Resumed { attempt: Some(1), resumed_by, delayed_until: None }, "resumed", None, None),
+        (over(OnTimeout::Fail), "suspension_timed_out", Some(Outcome::Failed), None),
+        (over(OnTimeout::Cancel), "suspension_timed_out", Some(Outcome::Cancelled), None),
+        (over(OnTimeout::Expire), "suspension_timed_out", Some(Outcome::Expired), None),
+        (over(OnTimeout::Escalate), "suspension_timed_out", None, None),
+        (signalled, "signalled", None, None),
+        (What::WaitClosed { wait: "a".parse().unwrap() }, "wait_closed", None, None),
+        (What::Paused { attempt: None, reason: reason.clone() }, "paused", None, None),
+        (What::Paused { attempt: Some(1), reason: reason.clone() }, "paused", None, Some(Revoked)),
         (What::Rescheduled { until: None }, "rescheduled", None, None),
         (What::PriorityChanged { before: 0, after: 1 }, "priority_changed", None, None),
         (What::TagsChanged, "tags_changed", None, None),
@@ -151,9 +174,9 @@ fn meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEvent>)> 
 #[test]
 fn every_event_says_what_it_means_for_the_end_and_for_the_lease() {
     let mut names = std::collections::BTreeSet::new();
-    for (what, name, outcome, lease) in meanings() {
+    for (what, name, outcome, lease) in meanings().into_iter().chain(other_meanings()) {
         assert_eq!((what.name(), what.outcome(), what.lease()), (name, outcome, lease));
         names.insert(name);
     }
-    assert_eq!(names.len(), 20);
+    assert_eq!(names.len(), 26);
 }
