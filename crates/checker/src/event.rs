@@ -17,9 +17,13 @@ pub struct Event {
     pub attempt: Option<u64>,
     /// The epoch of the lease that begins.
     pub epoch: Option<u64>,
+    /// The signal that came.
+    pub signal: Option<String>,
+    /// How the suspension ended, or what followed from its timeout.
+    pub how: Option<String>,
     /// Whether nobody held a lease although there is an attempt.
     paused: bool,
-    /// Whether the execution is tried again.
+    /// Whether the execution is tried again, or held for an operator.
     again: bool,
 }
 
@@ -28,6 +32,7 @@ impl Event {
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         let number = |key: &str| value.get(key).and_then(Value::as_u64);
+        let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let subject = match value.get("execution").and_then(Value::as_str) {
             Some(execution) => execution.to_owned(),
             None => format!("lane {}", value.get("lane")?.as_str()?),
@@ -39,8 +44,11 @@ impl Event {
             time: number("at")?,
             attempt: number("attempt"),
             epoch: number("epoch"),
+            signal: word("signal"),
+            how: word("resumed_by").or_else(|| word("then")),
             paused: value.get("paused").and_then(Value::as_bool).unwrap_or(false),
-            again: ["retry_at", "again_at"].iter().any(|key| value.get(*key).is_some_and(|at| !at.is_null())),
+            again: ["retry_at", "again_at"].iter().any(|key| value.get(*key).is_some_and(|at| !at.is_null()))
+                || value.get("held").and_then(Value::as_bool).unwrap_or(false),
         })
     }
 
@@ -59,6 +67,12 @@ impl Event {
             "timed_out" if !self.again => Some("expired"),
             "expired" => Some("expired"),
             "cancelled" => Some("cancelled"),
+            "suspension_timed_out" => match self.how.as_deref() {
+                Some("fail") => Some("failed"),
+                Some("cancel") => Some("cancelled"),
+                Some("expire") => Some("expired"),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -74,8 +88,9 @@ impl Event {
     pub fn ends_lease(&self) -> bool {
         match self.name.as_str() {
             "completed" | "attempt_failed" | "lease_expired" | "lease_revoked" | "returned" | "delayed"
-            | "timed_out" => true,
+            | "timed_out" | "suspended" => true,
             "expired" | "cancelled" => self.attempt.is_some() && !self.paused,
+            "paused" => self.attempt.is_some(),
             _ => false,
         }
     }

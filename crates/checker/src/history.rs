@@ -2,6 +2,7 @@
 
 use crate::event::Event;
 use crate::line::{Line, Losses, Plan};
+use crate::wait_lines::{Answered, NotTaken, Script, Told, Waited};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -33,6 +34,16 @@ pub struct History {
     pub calls: Vec<Call>,
     /// Lane decisions: when they were asked for and answered.
     pub decided: Vec<(u64, u64)>,
+    /// What executions need, as their senders know it.
+    pub scripts: Vec<Script>,
+    /// Acknowledged signals.
+    pub signalled: Vec<Answered>,
+    /// Refused signals.
+    pub not_taken: Vec<NotTaken>,
+    /// What handlers got from waits.
+    pub told: Vec<Told>,
+    /// The waits and signals of each execution when all was over.
+    pub waited: BTreeMap<String, Waited>,
     /// Planted messages: their key once they are set aside, and when.
     pub poisoned: Vec<(String, u64)>,
     /// Messages that were set aside.
@@ -169,6 +180,17 @@ impl History {
                 self.answered += 1;
                 self.decided.push((asked, at));
             }
+            Line::Script(script) => self.scripts.push(script),
+            Line::Signalled(answered) => {
+                self.answered += 1;
+                self.signalled.push(answered);
+            }
+            Line::NotTaken(refused) => {
+                self.answered += 1;
+                self.not_taken.push(refused);
+            }
+            Line::Told(told) => self.told.push(told),
+            Line::Waited(waited) => drop(self.waited.insert(waited.execution.clone(), waited)),
             Line::Poisoned { dead, at } => self.poisoned.push((dead, at)),
             Line::Saw { event, at, .. } => match Event::read(&event) {
                 Some(event) => self.saw.push((event, at)),
@@ -194,6 +216,11 @@ impl History {
             lives.entry(&event.subject).or_default().push(event);
         }
         lives
+    }
+
+    /// Whether executions must have waited.
+    pub(crate) fn expects_waits(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.expects_waits)
     }
 
     /// Whether something acknowledged at this time may be gone.

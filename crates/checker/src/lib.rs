@@ -8,11 +8,13 @@ mod event;
 mod history;
 mod line;
 mod report;
+mod wait_lines;
 
 pub use event::Event;
 pub use history::History;
 pub use line::{Line, Losses, Plan};
 pub use report::{Check, Report};
+pub use wait_lines::{Accepted, Answered, NotTaken, Over, Script, Told, Waited};
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! The lines of a history. Times called `at`, `asked` and `until` are milliseconds of the machine's monotonic clock.
 
+use crate::wait_lines::{Answered, NotTaken, Script, Told, Waited};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -113,6 +114,16 @@ pub enum Line {
         /// When it was answered.
         at: u64,
     },
+    /// What must be sent to an execution so that it completes.
+    Script(Script),
+    /// A signal was acknowledged.
+    Signalled(Answered),
+    /// A signal was refused.
+    NotTaken(NotTaken),
+    /// A handler went on after a wait.
+    Told(Told),
+    /// The waits and signals of an execution when all was over.
+    Waited(Waited),
     /// A message that nobody can read was put into the store.
     Poisoned {
         /// The key it must have once it is set aside.
@@ -177,6 +188,9 @@ pub struct Plan {
     /// Whether a message that nobody can read must have been planted.
     #[serde(default)]
     pub expects_poison: bool,
+    /// Whether executions must have been suspended and resumed by signals.
+    #[serde(default)]
+    pub expects_waits: bool,
 }
 
 /// What may be lost.

@@ -4,7 +4,9 @@ mod faults;
 mod feed;
 mod leases;
 mod poison;
+mod signals;
 mod submits;
+mod waits;
 
 use crate::history::History;
 use crate::report::{Check, Report, grouped};
@@ -23,6 +25,12 @@ pub(crate) fn all(history: &History) -> Report {
         leases::last_long_enough(history),
         leases::late_calls_are_refused(history),
         leases::known(history),
+        signals::kept(history),
+        signals::once(history),
+        signals::repeats(history),
+        waits::one_answer(history),
+        waits::complete(history),
+        waits::suspensions_end(history),
         feed::once(history),
         feed::nothing_missed(history),
         feed::in_order(history),

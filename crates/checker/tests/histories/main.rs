@@ -2,11 +2,13 @@
 
 mod cases;
 mod run;
+mod waits;
 
 use cases::{CASES, LOSSY_CASES, READ};
 use onward_checker::{History, Report};
 use run::{Run, written};
 use std::path::Path;
+use waits::{WAIT_CASES, waiting};
 
 /// The promises that a report calls broken.
 fn broken(report: &Report) -> Vec<&'static str> {
@@ -28,6 +30,20 @@ fn good_histories_hold() {
 fn each_broken_promise_is_found() {
     for (what, change, expected) in CASES {
         let mut run = Run::good();
+        change(&mut run);
+        let report = run.judged();
+        assert_eq!(&broken(&report)[..], *expected, "{what}\n{report}");
+    }
+}
+
+#[test]
+fn each_broken_promise_about_waits_is_found() {
+    let good = waiting().judged();
+    assert!(good.holds(), "{good}");
+    assert!(good.to_string().contains("3 buffered, 1 counted, 1 ignored, 1 resumed"), "{good}");
+    assert!(good.to_string().contains("1 by signals, 1 by timeout"), "{good}");
+    for (what, change, expected) in WAIT_CASES {
+        let mut run = waiting();
         change(&mut run);
         let report = run.judged();
         assert_eq!(&broken(&report)[..], *expected, "{what}\n{report}");
