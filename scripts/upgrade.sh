@@ -16,7 +16,10 @@ trap 'rm -rf "$source"' EXIT
 
 echo "upgrade: building the earlier build, $previous"
 git archive "$previous" | tar -x -C "$source"
+# What it reads; whatever is newer it must leave alone.
+formats=$(sed -n 's/^pub const FORMAT: u32 = \([0-9]*\);$/\1/p' "$source/crates/core/src/record/format.rs")
 $cargo build --manifest-path "$source/Cargo.toml" --target-dir "$place" --locked -p onward-chaos
 $cargo build --locked -p onward-chaos -p onward-checker
 # shellcheck disable=SC2086
-$cargo run -q --locked -p onward-chaos -- run upgrades --previous "$place/debug/onward-chaos" ${OPTIONS:-}
+$cargo run -q --locked -p onward-chaos -- run upgrades --previous "$place/debug/onward-chaos" --previous-formats "${formats:?}" \
+    ${OPTIONS:-}

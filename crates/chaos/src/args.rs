@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 /// Break Onward under load and see whether it keeps its promises.
 ///
-/// A plan starts a real server or cluster, three processes that submit and run work, and a reader of events. It breaks
-/// one thing again and again while everybody goes on. At the end all work is finished, the feed is read once more from
+/// A plan starts a real server or cluster, three processes that submit and run work, and a reader of events; some plans
+/// add two senders of signals. It breaks one thing again and again while everybody goes on. At the end all work is finished, the feed is read once more from
 /// its start, and the program onward-checker judges the written history: its table is printed, and the exit code is 1
 /// when a promise was broken.
 #[derive(Debug, Parser)]
@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Submits and runs work
     #[command(hide = true)]
     Engine(EngineArgs),
+    /// Submits work that waits and sends signals
+    #[command(hide = true)]
+    Sender(SenderArgs),
     /// Reads the feed
     #[command(hide = true)]
     Reader(ReaderArgs),
@@ -60,6 +63,9 @@ pub(crate) struct CommonArgs {
     /// Another build of this program, for the plan in which two builds share a store
     #[arg(long, value_name = "FILE")]
     pub(crate) previous: Option<PathBuf>,
+    /// The newest format of records that the other build reads, if it is older: it must leave alone what is newer
+    #[arg(long, value_name = "N")]
+    pub(crate) previous_formats: Option<u32>,
     /// Where to keep the history, instead of removing it when every promise was kept
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) keep: Option<PathBuf>,
@@ -76,6 +82,16 @@ pub(crate) struct EngineArgs {
     /// How long its leases last, in milliseconds
     #[arg(long)]
     pub(crate) lease: u64,
+    /// Decides what it does
+    #[arg(long)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SenderArgs {
+    /// The address of the store
+    #[arg(long)]
+    pub(crate) store: String,
     /// Decides what it does
     #[arg(long)]
     pub(crate) seed: u64,

@@ -65,6 +65,8 @@ pub(crate) struct Child {
     pub(crate) name: String,
     /// What it writes.
     pub(crate) file: PathBuf,
+    /// Whether it is of the other build.
+    pub(crate) is_other: bool,
     process: std::process::Child,
     input: Option<ChildStdin>,
 }
@@ -72,10 +74,12 @@ pub(crate) struct Child {
 impl Child {
     /// Starts this program with a hidden command; its lines go to a file named after it, everything else beside that.
     pub(crate) fn start(directory: &Path, name: &str, args: &[&str], env: &[(String, String)]) -> io::Result<Self> {
-        Self::start_build(&std::env::current_exe()?, directory, name, args, env)
+        let mut child = Self::start_build(&std::env::current_exe()?, directory, name, args, env)?;
+        child.is_other = false;
+        Ok(child)
     }
 
-    /// The same with another build of it.
+    /// The same with the other build of it.
     pub(crate) fn start_build(
         program: &Path,
         directory: &Path,
@@ -90,7 +94,7 @@ impl Child {
         command.stderr(File::create(directory.join(format!("{name}.log")))?);
         let mut process = command.spawn()?;
         let input = process.stdin.take();
-        Ok(Self { name: name.to_owned(), file, process, input })
+        Ok(Self { name: name.to_owned(), file, is_other: true, process, input })
     }
 
     /// Sends a signal.

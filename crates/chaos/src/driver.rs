@@ -3,6 +3,7 @@
 use crate::args::{AllArgs, CommonArgs, RunArgs};
 use crate::child::Child;
 use crate::clock::{now, rest};
+use crate::other_build::OtherBuild;
 use crate::plan::{self, LEASE, PARTITIONS, Plan, StoreKind};
 use crate::plan_servers::PlanServers;
 use crate::progress::{Progress, last_cursor};
@@ -18,8 +19,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// Engine processes of a run.
-const ENGINES: usize = 3;
 /// How often somebody is told how far it is.
 const REPORT_EVERY: u64 = 5_000;
 /// The driver's own tick.
@@ -68,15 +67,20 @@ fn one(plan: &Plan, store: StoreKind, args: &CommonArgs) -> io::Result<verdict::
         Some(keep) => {
             let place = keep.join(&title);
             std::fs::create_dir_all(&place)?;
+            if std::fs::read_dir(&place)?.next().is_some() {
+                // The checker reads every file of the directory.
+                return Err(io::Error::other(format!("{} is not empty", place.display())));
+            }
             place
         }
         None => directory.path().to_owned(),
     };
-    let previous = match (&args.previous, plan.mixed) {
+    let other = match (&args.previous, plan.mixed) {
         (None, true) => return Err(io::Error::other(format!("{title} needs another build: --previous FILE"))),
-        (previous, mixed) => previous.clone().filter(|_| mixed),
+        (previous, mixed) => previous.as_ref().filter(|_| mixed),
     };
-    let judged = Run::start(plan, store, &place, seed, previous).and_then(|mut run| {
+    let other = other.map(|program| OtherBuild::new(program, args.previous_formats));
+    let judged = Run::start(plan, store, &place, seed, other).and_then(|mut run| {
         run.break_things(args.seconds)?;
         run.go_back()?;
         run.finish()?;
@@ -96,27 +100,28 @@ fn one(plan: &Plan, store: StoreKind, args: &CommonArgs) -> io::Result<verdict::
 /// A run under way.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    plan: &'a Plan,
-    directory: PathBuf,
+    pub(crate) plan: &'a Plan,
+    pub(crate) directory: PathBuf,
     lines: File,
-    chance: Chance,
+    pub(crate) chance: Chance,
     pub(crate) engines: Vec<Child>,
+    pub(crate) senders: Vec<Child>,
     pub(crate) reader: Option<Child>,
     /// Where the next life of the reader goes on.
-    cursor: Option<String>,
+    pub(crate) cursor: Option<String>,
     /// How many processes were started.
-    born: usize,
+    pub(crate) born: usize,
     /// The build that takes turns with this one, and then goes on alone.
-    previous: Option<PathBuf>,
-    /// Whether all engine processes are to be of that build.
-    back: bool,
+    pub(crate) other: Option<OtherBuild>,
+    /// What that build did and should not have done.
+    pub(crate) wrongs: Vec<String>,
     upgrade_probes: Option<UpgradeProbes>,
     progress: Progress,
     started: u64,
     reported: (u64, u64),
-    store: Arc<dyn Store>,
-    runtime: Runtime,
-    url: String,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) runtime: Runtime,
+    pub(crate) url: String,
     /// Last, so that it outlives the processes.
     pub(crate) servers: PlanServers,
 }
@@ -127,7 +132,7 @@ impl<'a> Run<'a> {
         kind: StoreKind,
         directory: &Path,
         seed: u64,
-        previous: Option<PathBuf>,
+        other: Option<OtherBuild>,
     ) -> io::Result<Self> {
         let servers = PlanServers::start(kind, plan.settings)?;
         let url = servers.url(plan);
@@ -144,11 +149,12 @@ impl<'a> Run<'a> {
             lines: File::create(directory.join("driver.jsonl"))?,
             chance: Chance::seeded(seed),
             engines: Vec::new(),
+            senders: Vec::new(),
             reader: None,
             cursor: None,
             born: 0,
-            previous,
-            back: false,
+            other,
+            wrongs: Vec::new(),
             upgrade_probes: None,
             progress: Progress::default(),
             started: now(),
@@ -165,6 +171,7 @@ impl<'a> Run<'a> {
             losses: plan.losses,
             live_within: plan.live_within,
             expects_poison: plan.poison,
+            expects_waits: plan.waits,
         }))?;
         if plan.mixed {
             let asked = now();
@@ -175,33 +182,9 @@ impl<'a> Run<'a> {
             run.upgrade_probes = Some(upgrade_probes);
         }
         run.start_engines()?;
+        run.start_senders()?;
         run.start_reader()?;
         Ok(run)
-    }
-
-    /// Leaves the store to the other build, if there is one.
-    fn go_back(&mut self) -> io::Result<()> {
-        if self.previous.is_none() {
-            return Ok(());
-        }
-        self.back = true;
-        println!("  from here on the other build is alone");
-        self.replace_engines()
-    }
-
-    /// Leaves the store to this build.
-    fn come_back(&mut self) -> io::Result<()> {
-        self.previous = None;
-        println!("  the other build is through; from here on this build is alone");
-        self.replace_engines()?;
-        self.engines.iter_mut().try_for_each(Child::finish)
-    }
-
-    fn replace_engines(&mut self) -> io::Result<()> {
-        for mut engine in std::mem::take(&mut self.engines) {
-            engine.end()?;
-        }
-        self.start_engines()
     }
 
     /// How many executions have not ended.
@@ -209,12 +192,13 @@ impl<'a> Run<'a> {
         self.runtime.block_on(verdict::unfinished(&*self.store))
     }
 
-    /// What records say no more that was said when they were made.
+    /// What the other build did wrong, and what records say no more that was said when they were made.
     fn lost(&self) -> io::Result<Vec<String>> {
-        match &self.upgrade_probes {
-            Some(upgrade_probes) => self.runtime.block_on(upgrade_probes.lost(&*self.store)),
-            None => Ok(Vec::new()),
+        let mut lost = self.wrongs.clone();
+        if let Some(upgrade_probes) = &self.upgrade_probes {
+            lost.extend(self.runtime.block_on(upgrade_probes.lost(&*self.store))?);
         }
+        Ok(lost)
     }
 
     /// Where the history is written.
@@ -232,54 +216,6 @@ impl<'a> Run<'a> {
     /// One of so many.
     pub(crate) fn draw(&self, of: usize) -> usize {
         usize::try_from(self.chance.word() >> 1).unwrap_or(0) % of.max(1)
-    }
-
-    fn name(&mut self, kind: &str) -> String {
-        self.born += 1;
-        format!("{kind}-{:04}", self.born)
-    }
-
-    /// Starts engine processes until there are as many as there should be.
-    pub(crate) fn start_engines(&mut self) -> io::Result<()> {
-        while self.engines.len() < ENGINES {
-            let jumps = self.plan.jumps() && self.engines.is_empty();
-            let engine = self.start_engine(jumps)?;
-            self.engines.push(engine);
-        }
-        Ok(())
-    }
-
-    /// Starts an engine process, perhaps with a wall clock of its own.
-    pub(crate) fn start_engine(&mut self, jumps: bool) -> io::Result<Child> {
-        let (name, seed) = (self.name("engine"), self.chance.word().to_string());
-        let env = if jumps { self.own_clock()? } else { Vec::new() };
-        let args = ["engine", "--store", &self.url, "--name", &name, "--lease", &LEASE.to_string(), "--seed", &seed];
-        match &self.previous {
-            // Every other one, until they are alone.
-            Some(build) if self.back || self.born.is_multiple_of(2) => {
-                Child::start_build(build, &self.directory, &name, &args, &env)
-            }
-            _ => Child::start(&self.directory, &name, &args, &env),
-        }
-    }
-
-    /// Starts the next life of the reader.
-    pub(crate) fn start_reader(&mut self) -> io::Result<()> {
-        let name = self.name("reader");
-        let mut args = vec!["reader", "--store", &self.url];
-        if let Some(cursor) = &self.cursor {
-            args.extend(["--after", cursor]);
-        }
-        self.reader = Some(Child::start(&self.directory, &name, &args, &[])?);
-        Ok(())
-    }
-
-    /// Keeps where a reader that ended had come to.
-    pub(crate) fn remember(&mut self, reader: &Child) -> io::Result<()> {
-        if let Some(cursor) = last_cursor(&reader.file)? {
-            self.cursor = Some(cursor);
-        }
-        Ok(())
     }
 
     /// Injects the plan's faults until there were enough.
@@ -315,7 +251,7 @@ impl<'a> Run<'a> {
 
     /// Makes sure that everybody lives, and tells how far it is.
     fn watch(&mut self) -> io::Result<()> {
-        self.engines.iter_mut().chain(&mut self.reader).try_for_each(Child::check)?;
+        self.check_processes()?;
         let (reported, submits) = self.reported;
         let time = now();
         if time < reported + REPORT_EVERY {
@@ -336,15 +272,13 @@ impl<'a> Run<'a> {
 
     /// Lets everything end: no more submits, all work done, the reader at the end of the feed; then looks at all of it.
     fn finish(&mut self) -> io::Result<()> {
-        self.engines.iter_mut().try_for_each(Child::finish)?;
-        if self.previous.is_some() {
-            self.until_nothing_changes("work of the other build", Self::unfinished)?;
+        self.finish_processes()?;
+        if self.other.is_some() {
+            self.until_nothing_changes("work of the other build", Self::unfinished_there)?;
             self.come_back()?;
         }
         self.until_nothing_changes("work", Self::unfinished)?;
-        for mut engine in std::mem::take(&mut self.engines) {
-            engine.end()?;
-        }
+        self.end_processes()?;
         self.until_nothing_changes("events", |run| {
             if let Some(reader) = &run.reader
                 && let Some(cursor) = last_cursor(&reader.file)?
@@ -353,9 +287,7 @@ impl<'a> Run<'a> {
             }
             run.runtime.block_on(verdict::unread(&*run.store, run.cursor.as_deref()))
         })?;
-        if let Some(mut reader) = self.reader.take() {
-            reader.end()?;
-        }
+        self.end_reader()?;
         Child::start(&self.directory, "look", &["look", "--store", &self.url], &[])?.end()
     }
 

@@ -4,7 +4,7 @@ use crate::args::EngineArgs;
 use crate::child::{Wish, wanted, wishes};
 use crate::clock::{now, sleep};
 use crate::output::{tell, tell_failed};
-use crate::work;
+use crate::{waits, work};
 use onward::engine::{Engine, Error, Wants};
 use onward::{Class, Client, ClientOptions, Payload, Span, Worker};
 use onward_checker::Line;
@@ -31,7 +31,7 @@ const LATE_BY: u64 = 200;
 /// Executions that the worker runs at the same time.
 const SLOTS: usize = 16;
 /// The pause after a call that ended with an error.
-const ERROR_PAUSE: u64 = 50;
+pub(crate) const ERROR_PAUSE: u64 = 50;
 
 pub(crate) async fn run(args: EngineArgs) -> Result<(), onward::Error> {
     let mut wishes = wishes();
@@ -53,7 +53,8 @@ pub(crate) async fn run(args: EngineArgs) -> Result<(), onward::Error> {
         .lease(Duration::from_millis(args.lease))
         .concurrency(SLOTS)
         .grace(Duration::from_secs(5))
-        .on(work::KIND, work::handle);
+        .on(work::KIND, work::handle)
+        .on(waits::KIND, waits::handle);
     worker.run_until(wanted(&mut wishes, Wish::End)).await?;
     while callers.join_next().await.is_some() {}
     client.shutdown().await

@@ -28,7 +28,15 @@ impl Run<'_> {
             Fault::KillEngine => {
                 let which = self.draw(self.engines.len());
                 self.kill_engine(which)?;
-                self.engines[which] = self.start_engine(false)?;
+                drop(self.engines.remove(which));
+                let engine = self.start_engine(false)?;
+                self.engines.insert(which, engine);
+                Ok(())
+            }
+            Fault::KillSender => {
+                let which = self.draw(self.senders.len());
+                self.kill_sender(which)?;
+                self.senders[which] = self.start_sender()?;
                 Ok(())
             }
             Fault::KillReader => {
@@ -95,6 +103,22 @@ impl Run<'_> {
         engine.kill()?;
         let name = engine.name.clone();
         self.tell_fault("engine killed", Some(name), at, false)
+    }
+
+    fn kill_sender(&mut self, which: usize) -> io::Result<()> {
+        let at = now();
+        let sender = &mut self.senders[which];
+        sender.check()?;
+        sender.kill()?;
+        let name = sender.name.clone();
+        self.tell_fault("sender killed", Some(name), at, false)
+    }
+
+    /// Kills all senders and starts none.
+    pub(crate) fn kill_senders(&mut self) -> io::Result<()> {
+        (0..self.senders.len()).try_for_each(|which| self.kill_sender(which))?;
+        self.senders.clear();
+        Ok(())
     }
 
     fn kill_reader(&mut self) -> io::Result<()> {

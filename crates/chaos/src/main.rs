@@ -8,14 +8,19 @@ mod engine;
 mod faketime;
 mod faults;
 mod final_state;
+mod other_build;
 mod output;
 mod plan;
 mod plan_servers;
 mod poison;
+mod processes;
 mod progress;
 mod reader;
+mod script;
+mod sender;
 mod upgrade_probes;
 mod verdict;
+mod waits;
 mod work;
 
 use args::{Args, Command};
@@ -31,6 +36,7 @@ fn main() -> ExitCode {
             Ok(true)
         }
         Command::Engine(args) => child::run(engine::run(args)),
+        Command::Sender(args) => child::run(sender::run(args)),
         Command::Reader(args) => child::run(reader::run(args)),
         Command::Look(args) => child::run(final_state::run(args)),
     };

@@ -36,6 +36,8 @@ impl StoreKind {
 pub(crate) enum Fault {
     /// An engine process is killed and another one started.
     KillEngine,
+    /// A sender of signals is killed and another one started.
+    KillSender,
     /// The reader is killed and goes on from its last cursor.
     KillReader,
     /// Postgres is ended as by a crash and started again.
@@ -92,6 +94,8 @@ pub(crate) struct Plan {
     pub(crate) poison: bool,
     /// Whether engine processes of another build take turns with those of this one, and finish alone.
     pub(crate) mixed: bool,
+    /// Whether there is work that waits, and senders of signals.
+    pub(crate) waits: bool,
 }
 
 const fn beat(fault: Fault, every: u64) -> Beat {
@@ -112,9 +116,15 @@ const BASE: Plan = Plan {
     live_within: None,
     poison: true,
     mixed: false,
+    waits: false,
 };
 
 const KILLS: &[Beat] = &[beat(Fault::KillEngine, 4_000), beat(Fault::KillReader, 5_000)];
+
+const WAITS_KILLS: [Beat; 3] =
+    [beat(Fault::KillEngine, 3_000), beat(Fault::KillSender, 5_000), beat(Fault::KillReader, 11_000)];
+const WAITS_POSTGRES: &[Beat] = &[WAITS_KILLS[0], WAITS_KILLS[1], WAITS_KILLS[2], beat(Fault::RestartPostgres, 13_000)];
+const WAITS_VALKEY: &[Beat] = &[WAITS_KILLS[0], WAITS_KILLS[1], WAITS_KILLS[2], beat(Fault::KillValkey, 13_000)];
 
 /// All plans, in the order in which they are run.
 pub(crate) const ALL: &[Plan] = &[
@@ -220,6 +230,33 @@ pub(crate) const ALL: &[Plan] = &[
         rounds: 8,
         ..BASE
     },
+    Plan {
+        name: "waits-postgres",
+        about: "executions wait for signals while engines, senders and Postgres are killed",
+        beats: WAITS_POSTGRES,
+        seconds: 90,
+        waits: true,
+        ..BASE
+    },
+    Plan {
+        name: "waits-valkey",
+        about: "executions wait for signals while engines, senders and Valkey that syncs every commit are killed",
+        stores: &[StoreKind::Valkey],
+        settings: &["--appendfsync", "always"],
+        beats: WAITS_VALKEY,
+        seconds: 60,
+        waits: true,
+        ..BASE
+    },
+    Plan {
+        name: "waits-sqlite",
+        about: "executions wait for signals on a file while engines and senders are killed",
+        stores: &[StoreKind::Sqlite],
+        beats: &WAITS_KILLS,
+        seconds: 60,
+        waits: true,
+        ..BASE
+    },
 ];
 
 /// Two builds on one store; not among all, since it needs the other build.
@@ -230,6 +267,7 @@ const UPGRADES: Plan = Plan {
     beats: KILLS,
     seconds: 40,
     mixed: true,
+    waits: true,
     ..BASE
 };
 

@@ -57,6 +57,11 @@ fn valkey_is_killed() {
     run("valkey-kills", 5);
 }
 
+#[test]
+fn executions_wait_for_signals() {
+    run("waits-postgres", 6);
+}
+
 /// The machinery alone, with this build in both places; `make upgrade` runs it with an earlier one.
 #[test]
 fn builds_replace_each_other() {
