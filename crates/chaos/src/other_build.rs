@@ -2,8 +2,9 @@
 
 use crate::clock::{now, rest};
 use crate::driver::Run;
-use crate::waits;
-use onward::PublicState;
+use crate::{waits, work};
+use onward::{Client, ClientOptions, Payload, PublicState};
+use onward_checker::Line;
 use onward_core::record::{FORMAT, Record};
 use onward_core::{ExecutionId, Namespace, codec, index, limits};
 use onward_store::{IndexName, Key, Partition, Partitions, Range, Store, Version};
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Executions with a kept signal that are ready when the other build is left alone.
+const PLANTED: u32 = 5;
 /// When the number of suspended executions has not changed for so long, it will not.
 const SETTLED_AFTER: u64 = 1_000;
 /// The longest time that this is waited for.
@@ -114,6 +117,7 @@ impl Run<'_> {
         self.until_suspended()?;
         self.end_processes()?;
         self.end_reader()?;
+        self.plant_newer()?;
         let found = self.runtime.block_on(found.look(&*self.store))?;
         let (suspended, left) = (found.suspended, found.left.values().flatten().count());
         println!("  from here on the other build is alone, with {left} records that it cannot read");
@@ -124,6 +128,27 @@ impl Run<'_> {
             other.found = Some(found);
         }
         self.start_engines()
+    }
+
+    /// Puts work with a kept signal at the head of a queue whose workers take any kind: an older build cannot read it, and
+    /// must do the work behind it.
+    fn plant_newer(&mut self) -> io::Result<()> {
+        let asked = now();
+        let planted = self.runtime.block_on(async {
+            let client = Client::open_with(&self.url, ClientOptions::default()).await?;
+            let mut ids = Vec::new();
+            for n in 0..PLANTED {
+                let submission = client.submit_payload(work::KIND, Payload::null()).lane(work::HELD_LANE);
+                let submission = submission.unique_key(&format!("planted-{n}")).signal("unwanted", &n);
+                ids.push(submission.priority(limits::PRIORITY_MAX).await?.id);
+            }
+            client.shutdown().await?;
+            Ok::<_, onward::Error>(ids)
+        });
+        for id in planted.map_err(io::Error::other)? {
+            self.tell(&Line::Submitted { execution: id.to_string(), asked, at: now() })?;
+        }
+        Ok(())
     }
 
     /// Waits until work has come as far as it can without further signals.
