@@ -117,9 +117,14 @@ impl Child {
         }
     }
 
+    /// Asks it to end in good order.
+    pub(crate) fn ask_to_end(&mut self) {
+        drop(self.input.take());
+    }
+
     /// Lets it end in good order; an error when it does not.
     pub(crate) fn end(&mut self) -> io::Result<()> {
-        drop(self.input.take());
+        self.ask_to_end();
         let status = self.process.wait()?;
         if status.success() { Ok(()) } else { Err(self.complaint(&status.to_string())) }
     }

@@ -80,7 +80,8 @@ fn one(plan: &Plan, store: StoreKind, args: &CommonArgs) -> io::Result<verdict::
         (previous, mixed) => previous.as_ref().filter(|_| mixed),
     };
     let other = other.map(|program| OtherBuild::new(program, args.previous_formats));
-    let judged = Run::start(plan, store, &place, seed, other).and_then(|mut run| {
+    let seconds = args.seconds.unwrap_or(plan.seconds);
+    let judged = Run::start(plan, store, &place, seed, other, seconds).and_then(|mut run| {
         run.break_things(args.seconds)?;
         run.go_back()?;
         run.finish()?;
@@ -133,6 +134,7 @@ impl<'a> Run<'a> {
         directory: &Path,
         seed: u64,
         other: Option<OtherBuild>,
+        seconds: u64,
     ) -> io::Result<Self> {
         let servers = PlanServers::start(kind, plan.settings)?;
         let url = servers.url(plan);
@@ -175,7 +177,7 @@ impl<'a> Run<'a> {
         }))?;
         if plan.mixed {
             let asked = now();
-            let upgrade_probes = run.runtime.block_on(UpgradeProbes::make(&run.store, &run.url))?;
+            let upgrade_probes = run.runtime.block_on(UpgradeProbes::make(&run.store, &run.url, seconds))?;
             for id in upgrade_probes.ids() {
                 run.tell(&Line::Submitted { execution: id.to_string(), asked, at: now() })?;
             }

@@ -111,8 +111,8 @@ impl Run<'_> {
     /// process runs an engine, which looks after timers.
     pub(crate) fn go_back(&mut self) -> io::Result<()> {
         let Some(other) = &self.other else { return Ok(()) };
-        // Signals that were not sent by now come when this build is alone.
         let found = OtherBuild::new(&other.program, Some(other.formats));
+        // Signals that were not sent by now come when this build is alone.
         self.kill_senders()?;
         self.until_suspended()?;
         self.end_processes()?;
@@ -120,7 +120,7 @@ impl Run<'_> {
         self.plant_newer()?;
         let found = self.runtime.block_on(found.look(&*self.store))?;
         let (suspended, left) = (found.suspended, found.left.values().flatten().count());
-        println!("  from here on the other build is alone, with {left} records that it cannot read");
+        println!("  from here on the other build is alone, with {left} records it cannot read, {suspended} suspended");
         if let Some(other) = &mut self.other {
             if other.is_older() && suspended == 0 {
                 self.wrongs.push("nothing was suspended when the older build was left alone".into());

@@ -93,8 +93,11 @@ impl Run<'_> {
 
     /// Lets senders end, then engine processes.
     pub(crate) fn end_processes(&mut self) -> io::Result<()> {
-        let senders = std::mem::take(&mut self.senders);
-        senders.into_iter().chain(std::mem::take(&mut self.engines)).try_for_each(|mut process| process.end())
+        for processes in [&mut self.senders, &mut self.engines] {
+            processes.iter_mut().for_each(Child::ask_to_end);
+            std::mem::take(processes).iter_mut().try_for_each(Child::end)?;
+        }
+        Ok(())
     }
 
     /// Lets the reader end, and keeps where it had come to.

@@ -9,11 +9,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many there are, and how far apart they become ready: some are run under every mixture of builds.
-const COUNT: u64 = 60;
-const APART: Duration = Duration::from_millis(400);
+/// How many there are. They become ready one after the other in a good half of the run: some are run under every mixture of
+/// builds.
+const COUNT: u32 = 60;
+/// Milliseconds between two probes for each second of the run.
+const APART: u64 = 10;
 /// One probe in this many carries a trace. They are further apart, so that some become ready while the other build is alone.
-const TRACED: u64 = 3;
+const TRACED: u32 = 3;
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
@@ -41,10 +43,10 @@ const GROWING: [&str; 2] = ["operated", "history"];
 pub(crate) struct UpgradeProbes(Vec<(ExecutionId, Map<String, Value>)>);
 
 impl UpgradeProbes {
-    /// Submits them by an engine that ends again.
-    pub(crate) async fn make(store: &Arc<dyn Store>, url: &str) -> io::Result<Self> {
+    /// Submits them by an engine that ends again, for a run of so many seconds.
+    pub(crate) async fn make(store: &Arc<dyn Store>, url: &str, seconds: u64) -> io::Result<Self> {
         let client = Client::open_with(url, ClientOptions::default()).await.map_err(io::Error::other)?;
-        let made = submit(&client).await;
+        let made = submit(&client, Duration::from_millis(seconds * APART)).await;
         client.shutdown().await.map_err(io::Error::other)?;
         let mut kept = Vec::new();
         for id in made.map_err(io::Error::other)? {
@@ -69,11 +71,11 @@ impl UpgradeProbes {
     }
 }
 
-async fn submit(client: &Client) -> Result<Vec<ExecutionId>, onward::Error> {
+async fn submit(client: &Client, apart: Duration) -> Result<Vec<ExecutionId>, onward::Error> {
     let job = Payload::json(r#"{"fails":1,"gives_up":false,"later":true,"takes":5}"#)?;
     let mut ids = Vec::new();
     for n in 0..COUNT {
-        let pause = APART.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX));
+        let pause = apart * n;
         let submission = client.submit_payload(work::KIND, job.clone()).lane(work::LANE);
         let submission = match n % TRACED {
             0 => submission.trace(TRACE).delay(pause * 2),
