@@ -124,6 +124,7 @@ const KILLS: &[Beat] = &[beat(Fault::KillEngine, 4_000), beat(Fault::KillReader,
 const WAITS_KILLS: [Beat; 3] =
     [beat(Fault::KillEngine, 3_000), beat(Fault::KillSender, 5_000), beat(Fault::KillReader, 11_000)];
 const WAITS_POSTGRES: &[Beat] = &[WAITS_KILLS[0], WAITS_KILLS[1], WAITS_KILLS[2], beat(Fault::RestartPostgres, 13_000)];
+const WAITS_CLUSTER: &[Beat] = &[WAITS_KILLS[0], WAITS_KILLS[1], WAITS_KILLS[2], beat(Fault::KillPrimary, 7_000)];
 const WAITS_VALKEY: &[Beat] = &[WAITS_KILLS[0], WAITS_KILLS[1], WAITS_KILLS[2], beat(Fault::KillValkey, 13_000)];
 
 /// All plans, in the order in which they are run.
@@ -245,6 +246,27 @@ pub(crate) const ALL: &[Plan] = &[
         settings: &["--appendfsync", "always"],
         beats: WAITS_VALKEY,
         seconds: 60,
+        waits: true,
+        ..BASE
+    },
+    Plan {
+        name: "waits-cluster",
+        about: "executions wait for signals while engines, senders and primaries of a Valkey cluster with ?wait=1 are killed",
+        stores: &[StoreKind::Cluster],
+        options: "&wait=1",
+        beats: WAITS_CLUSTER,
+        seconds: 60,
+        live_within: Some(10_000),
+        poison: false,
+        waits: true,
+        ..BASE
+    },
+    Plan {
+        name: "waits-stopped",
+        about: "executions wait for signals while an engine is stopped past its leases and the clock of one jumps",
+        beats: &[beat(Fault::JumpClock, 3_000), beat(Fault::StopEngine, 5_000)],
+        seconds: 60,
+        rounds: 8,
         waits: true,
         ..BASE
     },

@@ -43,6 +43,8 @@ pub(crate) enum Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
+    /// A part of all keys, so that the ids of signals differ between executions.
+    salt: u64,
     /// How long each run takes before its first wait, in milliseconds.
     pub(crate) takes: u64,
     /// Whether it goes on later once, before its first wait.
@@ -84,6 +86,7 @@ impl Script {
         Self {
             fails_behind: usize::try_from(chance.word() >> 1).unwrap_or(0) % (steps.len() + 1),
             steps,
+            salt: chance.word(),
             takes: chance.word() % TAKES_MAX,
             later: chance.word().is_multiple_of(10),
             fails,
@@ -94,6 +97,7 @@ impl Script {
     pub(crate) fn signals(&self) -> Vec<Outgoing> {
         let mut all: Vec<Outgoing> = self.steps.iter().flat_map(Step::signals).collect();
         all.push(Outgoing { needed: false, ..Outgoing::new(UNWANTED, 0) });
+        all.iter_mut().for_each(|one| one.key = format!("{:x}-{}", self.salt, one.key));
         all
     }
 

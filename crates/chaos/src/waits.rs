@@ -4,7 +4,7 @@ use crate::clock::{now, sleep};
 use crate::output::tell;
 use crate::script::{Script, Step};
 use onward::{Context, Failed, Received};
-use onward_checker::{Line, Told};
+use onward_checker::{Line, Opened, Told};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,6 +72,8 @@ impl Waits<'_> {
             }
             Step::People(name) => self.got(&[name], &expected(self.ctx.wait_for_people(name, 2).await?)?),
             Step::Timed { name, millis, .. } => {
+                let (execution, wait) = (self.ctx.id().to_string(), format!("{name}#1"));
+                tell(&Line::Opened(Opened { execution, wait, millis: *millis, at: now() }));
                 let wait = self.ctx.wait_for::<Sent>(name).timeout(Duration::from_millis(*millis));
                 let got = wait.await?;
                 self.tell(name, 1, got.into_iter().map(|sent| sent.sent).collect());

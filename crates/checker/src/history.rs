@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::line::{Line, Losses, Plan};
-use crate::wait_lines::{Answered, NotTaken, Script, Told, Waited};
+use crate::wait_lines::{Answered, NotTaken, Opened, Script, Told, Waited};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -40,6 +40,8 @@ pub struct History {
     pub signalled: Vec<Answered>,
     /// Refused signals.
     pub not_taken: Vec<NotTaken>,
+    /// Waits with a timeout that handlers came to.
+    pub opened: Vec<Opened>,
     /// What handlers got from waits.
     pub told: Vec<Told>,
     /// The waits and signals of each execution when all was over.
@@ -189,6 +191,7 @@ impl History {
                 self.answered += 1;
                 self.not_taken.push(refused);
             }
+            Line::Opened(opened) => self.opened.push(opened),
             Line::Told(told) => self.told.push(told),
             Line::Waited(waited) => drop(self.waited.insert(waited.execution.clone(), waited)),
             Line::Poisoned { dead, at } => self.poisoned.push((dead, at)),

@@ -14,7 +14,7 @@ pub use event::Event;
 pub use history::History;
 pub use line::{Line, Losses, Plan};
 pub use report::{Check, Report};
-pub use wait_lines::{Accepted, Answered, NotTaken, Over, Script, Told, Waited};
+pub use wait_lines::{Accepted, Answered, NotTaken, Opened, Over, Script, Told, Waited};
 
 use std::io;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The lines of a history. Times called `at`, `asked` and `until` are milliseconds of the machine's monotonic clock.
 
-use crate::wait_lines::{Answered, NotTaken, Script, Told, Waited};
+use crate::wait_lines::{Answered, NotTaken, Opened, Script, Told, Waited};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,6 +120,8 @@ pub enum Line {
     Signalled(Answered),
     /// A signal was refused.
     NotTaken(NotTaken),
+    /// A handler comes to a wait with a timeout.
+    Opened(Opened),
     /// A handler went on after a wait.
     Told(Told),
     /// The waits and signals of an execution when all was over.

@@ -52,6 +52,20 @@ pub struct NotTaken {
     pub at: u64,
 }
 
+/// A handler comes to a wait with a timeout.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opened {
+    /// The execution.
+    pub execution: String,
+    /// The wait.
+    pub wait: String,
+    /// Its timeout, in milliseconds.
+    pub millis: u64,
+    /// When.
+    pub at: u64,
+}
+
 /// What a handler got from a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

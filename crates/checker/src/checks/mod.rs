@@ -29,6 +29,7 @@ pub(crate) fn all(history: &History) -> Report {
         signals::once(history),
         signals::repeats(history),
         waits::one_answer(history),
+        waits::time_out_late_enough(history),
         waits::complete(history),
         waits::suspensions_end(history),
         feed::once(history),

@@ -53,6 +53,26 @@ fn recorded(waited: &Waited) -> BTreeMap<&str, Vec<String>> {
     waited.waits.iter().map(|over| (over.wait.as_str(), over.signals.iter().map(payload).collect())).collect()
 }
 
+pub(super) fn time_out_late_enough(history: &History) -> Check {
+    /// How far a process may be off in what it takes for the store's time, in milliseconds.
+    const SLACK: u64 = 100;
+    let mut check = Check::new("no wait times out before its time");
+    let mut opened: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
+    for one in &history.opened {
+        let (at, _) = opened.entry((&one.execution, &one.wait)).or_insert((one.at, one.millis));
+        *at = (*at).min(one.at);
+    }
+    for told in history.told.iter().filter(|told| told.signals.is_empty()) {
+        let Some((at, millis)) = opened.get(&(told.execution.as_str(), told.wait.as_str())) else { continue };
+        check.looked_at += 1;
+        let after = told.at.saturating_sub(*at);
+        if after + SLACK < *millis {
+            check.breaks(format!("{}, {}: {millis} ms were over after {after} ms", told.execution, told.wait));
+        }
+    }
+    check
+}
+
 pub(super) fn complete(history: &History) -> Check {
     let mut check = Check::new("an execution that got its signals completes");
     let answered: BTreeSet<(&str, &str, &str)> = (history.signalled.iter())

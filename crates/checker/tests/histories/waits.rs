@@ -7,6 +7,7 @@ const LOST: &str = "an acknowledged signal is not lost";
 const APPLIED: &str = "no signal is applied twice";
 const REPEATS: &str = "a repeated signal gets the first answer";
 const ANSWER: &str = "a wait has one answer";
+const EARLY: &str = "no wait times out before its time";
 const COMPLETES: &str = "an execution that got its signals completes";
 const SUSPENDED: &str = "a suspension ends before the next claim";
 
@@ -27,6 +28,8 @@ const LINES: &str = r#"
 {"is":"told","execution":"x-w-0","attempt":1,"wait":"paid#1","signals":["p"],"at":3032}
 {"is":"told","execution":"x-w-0","attempt":1,"wait":"review#1","signals":["a","b"],"at":3033}
 {"is":"begun","execution":"x-w-0","attempt":2,"at":4051}
+{"is":"opened","execution":"x-w-0","wait":"reply#1","millis":300,"at":4054}
+{"is":"told","execution":"x-w-0","attempt":2,"wait":"reply#1","signals":[],"at":4260}
 {"is":"told","execution":"x-w-0","attempt":2,"wait":"paid#1","signals":["p"],"at":4052}
 {"is":"told","execution":"x-w-0","attempt":2,"wait":"review#1","signals":["a","b"],"at":4053}
 {"is":"signalled","execution":"x-w-0","wait":"paid","key":"0","sent":"p2","signal":"s-p","effect":"buffered","asked":4100,"at":4101}
@@ -34,7 +37,7 @@ const LINES: &str = r#"
 "#;
 const STATE: &str = r#"
 {"is":"listed","execution":"x-w-0","state":"completed"}
-{"is":"waited","execution":"x-w-0","waits":[{"wait":"paid#1","how":"signals","signals":["s-p"]},{"wait":"review#1","how":"signals","signals":["s-a","s-b"]}],"signals":[{"signal":"s-p","wait":"paid","by":null,"sent":"p","effect":"buffered"},{"signal":"s-u","wait":"unwanted","by":null,"sent":"u","effect":"buffered"},{"signal":"s-n","wait":"review","by":null,"sent":"n","effect":"buffered"},{"signal":"s-a","wait":"review","by":"ada","sent":"a","effect":"counted"},{"signal":"s-c","wait":"review","by":"ada","sent":"c","effect":"ignored"},{"signal":"s-b","wait":"review","by":"ben","sent":"b","effect":"resumed"}],"kept":["s-u"],"result":[["paid#1",["p"]],["review#1",["a","b"]]]}
+{"is":"waited","execution":"x-w-0","waits":[{"wait":"paid#1","how":"signals","signals":["s-p"]},{"wait":"review#1","how":"signals","signals":["s-a","s-b"]},{"wait":"reply#1","how":"timeout","signals":[]}],"signals":[{"signal":"s-p","wait":"paid","by":null,"sent":"p","effect":"buffered"},{"signal":"s-u","wait":"unwanted","by":null,"sent":"u","effect":"buffered"},{"signal":"s-n","wait":"review","by":null,"sent":"n","effect":"buffered"},{"signal":"s-a","wait":"review","by":"ada","sent":"a","effect":"counted"},{"signal":"s-c","wait":"review","by":"ada","sent":"c","effect":"ignored"},{"signal":"s-b","wait":"review","by":"ben","sent":"b","effect":"resumed"}],"kept":["s-u"],"result":[["paid#1",["p"]],["review#1",["a","b"]]]}
 "#;
 /// Types of events with their times and the rest of their fields.
 const EVENTS: [(u64, &str); 16] = [
@@ -144,6 +147,11 @@ pub(crate) const WAIT_CASES: &[Case] = &[
         "a result with other signals",
         |run| Run::swap(&mut run.look, r#"["review#1",["a","b"]]"#, r#"["review#1",["a"]]"#),
         &[ANSWER],
+    ),
+    (
+        "a wait that times out too soon",
+        |run| Run::swap(&mut run.engine, r#""millis":300"#, r#""millis":310"#),
+        &[EARLY],
     ),
     ("a repeat with another effect", |run| sent(run, &[("buffered", "resumed")]), &[REPEATS]),
     ("a repeat that is another signal", |run| sent(run, &[("s-p", "s-p2")]), &[LOST, REPEATS]),
