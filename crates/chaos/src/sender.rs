@@ -157,10 +157,12 @@ async fn follow(shared: Arc<Shared>, id: ExecutionId, script: Script) {
             Ok(_) => break,
             Err(error) => {
                 tell_failed("ending", error.code());
+                if !error.is_temporary() {
+                    return;
+                }
                 sleep(ERROR_PAUSE).await;
             }
         }
-        // Work that was never acknowledged to be submitted by this process may be gone, and the driver decides when to end.
         if *shared.wishes.borrow() == Wish::End {
             return;
         }
