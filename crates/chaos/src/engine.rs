@@ -24,7 +24,7 @@ const SUBMIT_PAUSE_MAX: u64 = 25;
 const HOLDERS: u64 = 3;
 /// The longest time such a caller holds a lease, most of the time.
 const HOLD_MAX: u64 = 20;
-/// One of so many leases is held until it is over, so that its holder comes too late.
+/// One of so many leases, and the first of each such caller, is held until it is over, so that its holder comes too late.
 const LATE_ONE_OF: u64 = 100;
 /// How long before such a holder tries.
 const LATE_BY: u64 = 200;
@@ -99,14 +99,17 @@ async fn submit(client: Client, chance: Chance, wishes: watch::Receiver<Wish>) {
     }
 }
 
-/// Claims and completes until the end, without renewing, and now and then too late.
+/// Claims and completes until the end, without renewing, and too late at first and now and then.
 async fn hold(engine: Engine, wants: Wants, chance: Chance, wishes: watch::Receiver<Wish>) {
+    let mut first = true;
     while *wishes.borrow() < Wish::End {
         let asked = now();
         match engine.claim(&wants, Span(500)).await {
             Ok(claimed) => {
                 for work in claimed {
-                    complete(&engine, &wants, &chance, &work, asked).await;
+                    let late = std::mem::take(&mut first) || chance.word().is_multiple_of(LATE_ONE_OF);
+                    let takes = if late { wants.lease.0 + LATE_BY } else { chance.word() % HOLD_MAX };
+                    complete(&engine, &wants, &work, asked, takes).await;
                 }
             }
             Err(error) => {
@@ -117,7 +120,7 @@ async fn hold(engine: Engine, wants: Wants, chance: Chance, wishes: watch::Recei
     }
 }
 
-async fn complete(engine: &Engine, wants: &Wants, chance: &Chance, work: &Claimed, claim_asked: u64) {
+async fn complete(engine: &Engine, wants: &Wants, work: &Claimed, claim_asked: u64, takes: u64) {
     let (fence, ttl) = (work.fence, wants.lease.0);
     let (execution, attempt, epoch) = (fence.execution.to_string(), u64::from(fence.attempt), fence.epoch);
     let (expires_at, given) = (work.expires_at.0, now());
@@ -130,8 +133,7 @@ async fn complete(engine: &Engine, wants: &Wants, chance: &Chance, work: &Claime
         ttl,
         expires_at,
     });
-    let late = chance.word().is_multiple_of(LATE_ONE_OF);
-    sleep(if late { ttl + LATE_BY } else { chance.word() % HOLD_MAX }).await;
+    sleep(takes).await;
     let (asked, end) = (now(), end::Complete { result: Payload::null() }.into());
     let report = Report { command: engine.command_id(), fence, end };
     loop {
