@@ -7,12 +7,13 @@ mod operate;
 #[cfg(feature = "server")]
 mod serve;
 mod submit;
+mod token;
 mod tools;
 
 use crate::examples::{
     BULK_EXAMPLES, COMPLETIONS_EXAMPLES, DEMO_EXAMPLES, DOCTOR_EXAMPLES, EVENTS_EXAMPLES, EXIT_CODES, GET_EXAMPLES,
-    KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESULT_EXAMPLES, SIGNAL_EXAMPLES, SUBMIT_EXAMPLES, TOP_EXAMPLES,
-    WHY_EXAMPLES,
+    KEY_EXAMPLES, LANE_EXAMPLES, LS_EXAMPLES, RESULT_EXAMPLES, SIGNAL_EXAMPLES, SUBMIT_EXAMPLES, TOKEN_EXAMPLES,
+    TOP_EXAMPLES, WHY_EXAMPLES,
 };
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches, Parser, Subcommand};
@@ -24,6 +25,7 @@ pub(crate) use operate::*;
 #[cfg(feature = "server")]
 pub(crate) use serve::{ConfigArgs, ConfigCommand, ServeArgs};
 pub(crate) use submit::SubmitArgs;
+pub(crate) use token::{TokenArgs, TokenCommand, TokenMintArgs, TokenSignalArgs};
 pub(crate) use tools::{ChurnArgs, CompletionsArgs, DoctorArgs, WorkerArgs};
 
 /// Durable execution: submit work, run it on workers, survive crashes.
@@ -155,6 +157,9 @@ pub(crate) enum Command {
     /// Issue, list and revoke API keys.
     #[command(after_help = KEY_EXAMPLES)]
     Key(KeyArgs),
+    /// Make tokens and links with which people answer a wait, check them, and rotate the keys that sign them.
+    #[command(after_help = TOKEN_EXAMPLES)]
+    Token(TokenArgs),
     /// Benchmark the engine against the bare store.
     #[cfg(feature = "bench")]
     #[command(after_help = onward_bench::EXAMPLES)]

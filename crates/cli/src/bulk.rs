@@ -3,9 +3,11 @@
 use crate::args::{BulkAction, BulkArgs};
 use crate::problem::{Exit, Problem};
 use crate::progress::Progress;
+use crate::submit::{input, parse};
 use crate::{ls, open, output};
 use onward::{Client, Error, ExecutionId, FindFilter, PublicState, Reason};
-use onward_core::{Act, act};
+use onward_core::record::WaitAddress;
+use onward_core::{Act, NewSignal, act};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -28,9 +30,9 @@ pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit,
         let why = "no filter was given: name what is meant, or say --all".to_owned();
         return Err(Problem::Usage(why));
     }
-    let act = act(&args.action, &args.reason);
+    let deed = deed(&args)?;
     let client = open::existing(store, &args.filter.namespace).await?;
-    let tally = go(&client, &filter, &act, args.dry_run, json).await;
+    let tally = go(&client, &filter, &deed, args.dry_run, json).await;
     client.shutdown().await?;
     let tally = tally?;
     if json {
@@ -38,30 +40,64 @@ pub(crate) async fn run(args: BulkArgs, store: &str, json: bool) -> Result<Exit,
         let object = json!({ "scanned": tally.scanned, "matched": matched, "done": done, "refused": refused });
         output::print(&object.to_string());
     } else {
-        output::print(&said(&tally, &act, args.dry_run));
+        output::print(&said(&tally, &deed, args.dry_run));
     }
     Ok(if tally.refused.is_empty() { Exit::Success } else { Exit::Refused })
 }
 
-fn act(action: &BulkAction, reason: &str) -> Act {
-    let reason = Reason::new(reason);
-    match action {
+/// What is done with each execution.
+enum Deed {
+    Act(Act),
+    Signal(Box<NewSignal>),
+}
+
+impl Deed {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Act(act) => act.name(),
+            Self::Signal(_) => "signal",
+        }
+    }
+
+    /// Whether it can be done with executions in a state at all; the rest are left alone without a word.
+    fn applies(&self, state: PublicState) -> bool {
+        match self {
+            Self::Act(Act::Replay(_) | Act::Purge(act::Purge {})) => state.outcome().is_some(),
+            Self::Act(Act::Revoke(_)) => state == PublicState::Active,
+            Self::Act(Act::Reschedule(_)) => state == PublicState::Delayed,
+            Self::Act(_) | Self::Signal(_) => state.outcome().is_none(),
+        }
+    }
+}
+
+fn deed(args: &BulkArgs) -> Result<Deed, Problem> {
+    let reason = Reason::new(&args.reason);
+    if args.action != BulkAction::Signal && args.wait.is_some() {
+        return Err(Problem::Usage("--wait is for signals".to_owned()));
+    }
+    Ok(Deed::Act(match args.action {
+        BulkAction::Signal => {
+            let mut signal = NewSignal::new(parse::<WaitAddress, _>(args.wait.as_deref().unwrap_or_default())?);
+            signal.name = args.name.as_deref().map(parse).transpose()?;
+            signal.set_payload(input(&args.payload, None)?);
+            return Ok(Deed::Signal(Box::new(signal)));
+        }
         BulkAction::Cancel => Act::Cancel(act::Cancel { reason, grace: None }),
         BulkAction::Replay => Act::Replay(act::Replay { reason, ..act::Replay::default() }),
         BulkAction::RunNow => Act::Reschedule(act::Reschedule::from(onward_core::When::Now)),
         BulkAction::Revoke => Act::Revoke(act::Revoke { lease: None, reason }),
         BulkAction::Purge => Act::Purge(act::Purge {}),
-    }
+    }))
 }
 
 /// All that match are found before anything is done: doing it would move them under the reader's eyes.
-async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quiet: bool) -> Result<Tally, Error> {
+async fn go(client: &Client, filter: &FindFilter, deed: &Deed, dry_run: bool, quiet: bool) -> Result<Tally, Error> {
     let (mut tally, mut ids, mut cursor) = (Tally::default(), Vec::new(), None);
     let mut progress = Progress::new("finding", None, quiet);
     loop {
         let page = client.find(filter, cursor.as_deref(), PAGE).await?;
         tally.scanned += page.scanned;
-        ids.extend(page.executions.iter().filter(|found| applies(act, found.state)).map(|found| found.id));
+        ids.extend(page.executions.iter().filter(|found| deed.applies(found.state)).map(|found| found.id));
         progress.at(tally.scanned as u64, &format!("{} found", ids.len()));
         cursor = page.next;
         if cursor.is_none() {
@@ -73,10 +109,10 @@ async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quie
     if dry_run {
         return Ok(tally);
     }
-    let mut progress = Progress::new(act.name(), Some(ids.len() as u64), quiet);
+    let mut progress = Progress::new(deed.name(), Some(ids.len() as u64), quiet);
     let mut tried = 0;
     for page in ids.chunks(PAGE) {
-        carry_out(client, page, act, &mut tally).await?;
+        carry_out(client, page, deed, &mut tally).await?;
         tried += page.len() as u64;
         progress.at(tried, &format!("{} done", tally.done));
     }
@@ -84,28 +120,27 @@ async fn go(client: &Client, filter: &FindFilter, act: &Act, dry_run: bool, quie
     Ok(tally)
 }
 
-async fn carry_out(client: &Client, ids: &[ExecutionId], act: &Act, tally: &mut Tally) -> Result<(), Error> {
-    for answer in client.operate_many(ids.to_vec(), act.clone()).await? {
+async fn carry_out(client: &Client, ids: &[ExecutionId], deed: &Deed, tally: &mut Tally) -> Result<(), Error> {
+    let ids = ids.to_vec();
+    let answers: Vec<Result<(), Error>> = match deed {
+        Deed::Act(act) => {
+            client.operate_many(ids, act.clone()).await?.into_iter().map(|answer| answer.map(drop)).collect()
+        }
+        Deed::Signal(signal) => {
+            client.signal_many(ids, (**signal).clone()).await?.into_iter().map(|answer| answer.map(drop)).collect()
+        }
+    };
+    for answer in answers {
         match answer {
-            Ok(_) => tally.done += 1,
+            Ok(()) => tally.done += 1,
             Err(error) => *tally.refused.entry(error.code().to_owned()).or_default() += 1,
         }
     }
     Ok(())
 }
 
-/// Whether something can be done with executions in a state at all; the rest are left alone without a word.
-fn applies(act: &Act, state: PublicState) -> bool {
-    match act {
-        Act::Replay(_) | Act::Purge(act::Purge {}) => state.outcome().is_some(),
-        Act::Revoke(_) => state == PublicState::Active,
-        Act::Reschedule(_) => state == PublicState::Delayed,
-        _ => state.outcome().is_none(),
-    }
-}
-
-fn said(tally: &Tally, act: &Act, dry_run: bool) -> String {
-    let (name, scanned) = (act.name(), tally.scanned);
+fn said(tally: &Tally, deed: &Deed, dry_run: bool) -> String {
+    let (name, scanned) = (deed.name(), tally.scanned);
     if dry_run {
         return format!("{name} would be done with {} executions ({scanned} looked at)", tally.matched);
     }

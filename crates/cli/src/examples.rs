@@ -76,6 +76,7 @@ Exit code 1 when some were refused, for instance because somebody else was faste
 Examples:
   onward bulk cancel --lane emails --state waiting --dry-run
   onward bulk replay --state failed --since 2030-01-01T00:00:00Z --reason 'the cause is mended'
+  onward bulk signal --state suspended --tag release=7 --wait go --name now
   onward bulk purge --state completed";
 
 pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
@@ -116,6 +117,16 @@ Examples:
   onward key create --name mailer --role work --namespace shop --expires 90d
   onward key ls
   onward key revoke 0192f0c8000070008000000000000001";
+
+pub(crate) const TOKEN_EXAMPLES: &str = "\
+A token lets its holder answer one wait of one execution, in one name, without an API key. A link carries it behind the #.
+
+Examples:
+  onward token mint x-0192f0c8-… approval --for ada@example.com --name approved --name rejected --link https://onward.example.com
+  onward token verify 'https://onward.example.com/approve#onward_token_v1.…'
+  onward token signal onward_token_v1.… --name approved
+  onward token rotate --grace 1d
+  onward token keys";
 
 pub(crate) const DEMO_EXAMPLES: &str = "\
 Runs in a temporary directory and takes less than half a minute. Ends with exit code 1 if anything did not hold.

@@ -31,6 +31,7 @@ mod shape;
 mod signal;
 mod submit;
 mod time;
+mod token;
 mod top;
 #[cfg(feature = "otel")]
 mod traces;
@@ -115,6 +116,7 @@ async fn run(cli: Cli) -> Result<Exit, Problem> {
         #[cfg(feature = "server")]
         Command::Config(args) => config::run(args, store_typed.then_some(store), cli.verbose, json),
         Command::Key(args) => key::run(args, &store, json).await,
+        Command::Token(args) => token::run(args, &store, json).await,
         #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(args, &store, json).await,
         Command::Completions(args) => {

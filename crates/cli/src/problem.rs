@@ -50,6 +50,8 @@ pub(crate) enum Problem {
     Event(String),
     #[error("--input: {place} cannot be read: {why}")]
     InputUnreadable { place: String, why: String },
+    #[error("{place} cannot be used: {why}")]
+    Secret { place: String, why: String },
     #[error("there is no store at {0}")]
     StoreMissing(String),
     #[error("{0}")]
@@ -92,6 +94,7 @@ impl Problem {
             Self::State(_) => "invalid_state",
             Self::Event(_) => "invalid_event",
             Self::InputUnreadable { .. } => "input_unreadable",
+            Self::Secret { .. } => "token_secret_unusable",
             Self::StoreMissing(_) => "store_missing",
             Self::NeedsStore(_) => "needs_store",
             Self::DemoBroken(_) => "demo_broken",
@@ -116,6 +119,7 @@ impl Problem {
             Self::InputUnreadable { .. } => {
                 "check the path; text that starts with @ needs quotes inside, as in '\"@x\"'"
             }
+            Self::Secret { .. } => "make one with `openssl rand -hex 32 > token-secret`, readable by the server alone",
             Self::StoreMissing(_) => "name another one with --store, or make it with `onward submit`",
             Self::NeedsStore(_) => "run it where the store is, with --store instead of --server",
             Self::DemoBroken(_) => "report this with the output",

@@ -7,7 +7,7 @@ use crate::problem::{Exit, Problem};
 use crate::settings::{LogFormat, Settings};
 use crate::traces::Traces;
 use crate::{open, output};
-use onward::{Address, Client, Namespace};
+use onward::{Address, Client};
 use onward_server::Server;
 pub(crate) use problem::ServeProblem;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,7 +18,7 @@ const UNLOCKED: &str = "Every program on this machine may call it. Keys are requ
 pub(crate) async fn run(args: ServeArgs, store: Option<String>, verbose: u8, json: bool) -> Result<Exit, Problem> {
     let settings = Settings::read(&args.settings.given(store, verbose)?)?;
     let traces = Traces::begin(&settings)?;
-    let client = open::any(&settings.store, Namespace::default()).await?;
+    let client = open::served(&settings.store, settings.token_secret.clone()).await?;
     let served = serve(client.clone(), settings, json).await;
     let closed = client.shutdown().await;
     traces.end().await;

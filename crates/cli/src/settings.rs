@@ -15,11 +15,12 @@ mod table;
 mod tests;
 mod typed;
 
+use crate::open::token_secret;
 use crate::problem::Problem;
 use crate::serve::ServeProblem;
 pub(crate) use log::LogFormat;
 pub(crate) use mistake::Mistake;
-use onward::Address;
+use onward::{Address, RootSecret};
 use onward_server::{Limits, Options, StartError, Tls};
 pub(crate) use source::SettingSource;
 use sources::Sources;
@@ -33,6 +34,8 @@ pub(crate) use typed::Typed;
 pub(crate) struct Settings {
     pub(crate) store: String,
     pub(crate) options: Options,
+    /// What token keys are bound to.
+    pub(crate) token_secret: Option<RootSecret>,
     /// What is logged.
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
@@ -52,6 +55,7 @@ impl Settings {
         let store = from.take(&table::STORE)?;
         let (bind, require_keys) = (from.take(&table::BIND)?, from.take(&table::REQUIRE_KEYS)?);
         let (certificate, key) = (from.take(&table::TLS_CERTIFICATE)?, from.take(&table::TLS_KEY)?);
+        let token_secret = secret(from.take(&table::TOKEN_SECRET_FILE)?, &from)?;
         let (cors, wait, grace) =
             (from.take(&table::CORS)?, from.take(&table::LONGEST_WAIT)?, from.take(&table::GRACE)?);
         let (log, log_format) = (from.take(&table::LOG)?, from.take(&table::LOG_FORMAT)?);
@@ -75,7 +79,7 @@ impl Settings {
         let tls = encrypted(certificate, key, &from)?;
         let options = Options { bind, require_keys, tls, cors, grace, limits };
         let file = from.file().map(str::to_owned);
-        Ok(Self { store, options, log, log_format, otlp_endpoint, file, rows: from.rows })
+        Ok(Self { store, options, token_secret, log, log_format, otlp_endpoint, file, rows: from.rows })
     }
 }
 
@@ -110,6 +114,15 @@ fn check_room(limits: &Limits, from: &Sources<'_>) -> Result<(), Mistake> {
         }
     }
     Ok(())
+}
+
+fn secret(file: Option<PathBuf>, from: &Sources<'_>) -> Result<Option<RootSecret>, Mistake> {
+    let Some(path) = file else { return Ok(None) };
+    let place = from.place(&table::TOKEN_SECRET_FILE.about);
+    match token_secret(&path) {
+        Ok(secret) => Ok(Some(secret)),
+        Err(why) => Err(Mistake::Unreadable { place, path: path.display().to_string(), why }),
+    }
 }
 
 fn encrypted(certificate: Option<PathBuf>, key: Option<PathBuf>, from: &Sources<'_>) -> Result<Option<Tls>, Problem> {

@@ -1,12 +1,14 @@
 //! Every call of a client as data, and its answer, so that an engine, a server and whatever stands between are alike.
 
-use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest, WaitsInfo};
+use crate::wire::{
+    IssuedKey, KeyInfo, MintedToken, NewKeyRequest, TokenInfo, TokenKeyInfo, TokenSignalRequest, WaitsInfo,
+};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use onward_core::record::{ExpiredBy, PublicState, Transition};
 use onward_core::{
     Act, ActOutcome, Actor, ApiKeyId, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, NewSignal, NewSuspension, Payload, Reason, Renewed, Report, Reported, SignalId, Signalled,
-    Span, Submitted, Suspended,
+    Namespace, NewExecution, NewSignal, NewSuspension, NewToken, Payload, Reason, Renewed, Report, Reported, SignalId,
+    Signalled, Span, Submitted, Suspended, TokenText,
 };
 use onward_engine::{Counts, EventFilter, FindFilter, LaneListing, Told, Wants};
 
@@ -88,6 +90,35 @@ asks! {
         /// The signal.
         signal: Box<NewSignal>,
     },
+    /// Send the same signal to executions, each on its own.
+    "signal_many" SignalMany {
+        /// Names this call.
+        command: CommandId,
+        /// Which.
+        ids: Vec<ExecutionId>,
+        /// The signal.
+        signal: Box<NewSignal>,
+    },
+    /// Make a token for a wait of an execution.
+    "mint_token" MintToken {
+        /// Which.
+        id: ExecutionId,
+        /// The token.
+        new: Box<NewToken>,
+    },
+    /// Check a token, and describe what it is about.
+    "describe_token" DescribeToken(TokenText),
+    /// Send the signal of a token's holder.
+    "signal_by_token" SignalByToken(Box<TokenSignalRequest>),
+    /// Make a new key that signs tokens.
+    "rotate_token_keys" RotateTokenKeys {
+        /// Names this call.
+        command: CommandId,
+        /// How long tokens of the keys before it are good; seven days when absent.
+        grace: Option<Span>,
+    },
+    /// List the keys that sign tokens.
+    "token_keys" TokenKeys,
     /// List the waits and signals of an execution.
     "waits" Waits(ExecutionId),
     /// Read what a signal carries.
@@ -207,6 +238,7 @@ impl Ask {
             Self::Ending { id, .. }
             | Self::Operate { id, .. }
             | Self::Signal { id, .. }
+            | Self::MintToken { id, .. }
             | Self::SignalPayload { id, .. } => Some(*id),
             Self::Progress { lease, .. } | Self::Suspend { lease, .. } => Some(lease.execution),
             _ => None,
@@ -290,6 +322,14 @@ answers! {
     Suspended(Suspended),
     /// To a signal.
     Signalled(Signalled),
+    /// To signals, in the order of the executions.
+    SignalledMany(Vec<Result<Signalled>>),
+    /// A token that was made.
+    Minted(Box<MintedToken>),
+    /// A token that was checked.
+    Token(Box<TokenInfo>),
+    /// Keys that sign tokens.
+    TokenKeys(Vec<TokenKeyInfo>),
     /// Waits and signals.
     Waits(Box<WaitsInfo>),
     /// To what an attempt said about itself.

@@ -57,6 +57,7 @@
 //! | wait for a result, or look | [`Client::wait`], [`Client::result`], [`Client::get`], [`Client::list`] |
 //! | run work | [`Worker`], [`Context`], [`Failed`] |
 //! | cancel, steer, run again, remove | [`Client::cancel`], [`Client::run_now`], [`Client::replay`], [`Client::purge`] |
+//! | let people answer by a link | [`Client::mint_token`], [`Client::signal_by_token`] |
 //! | hold a queue, or empty it | [`Client::pause_lane`], [`Client::drain_lane`], [`Client::open_lane`] |
 //! | put something before every call: traces, figures, a limit, a circuit breaker | [`Client::layer`], [`layers`] |
 //! | test handlers without waiting | [`testing`] |
@@ -119,6 +120,8 @@ mod submission;
 #[cfg(feature = "embedded")]
 pub mod testing;
 #[cfg(feature = "embedded")]
+mod tokens;
+#[cfg(feature = "embedded")]
 mod views;
 #[cfg(feature = "embedded")]
 mod waiting;
@@ -146,6 +149,7 @@ pub use {
     options::{ApiKeyText, ClientOptions},
     signals::Signal,
     submission::Submission,
+    tokens::{TokenSignal, TokenWish},
     waiting::{AskPerson, Chosen, Received, WaitAll, WaitAny, WaitFor, WaitForPeople},
     worker::{Worker, WorkerHandle},
 };
@@ -156,8 +160,9 @@ pub use onward_core::record::{
 };
 pub use onward_core::{
     Capability, Category, Class, ExecutionId, Failure, IdError, IdempotencyKey, Kind, Lane, Millis, Name, NameError,
-    Namespace, OnExhausted, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, SignalId, SignalName,
-    Signalled, Span, Submitted, TagKey, TagValue, TraceContext, TraceError, UniqueKey, WaitName, WorkerName, limits,
+    Namespace, OnExhausted, Payload, PayloadError, Policy, Reason, Rejection, RetryPolicy, RootSecret, SignalId,
+    SignalName, Signalled, Span, Submitted, TagKey, TagValue, TokenText, TraceContext, TraceError, UniqueKey, WaitName,
+    WorkerName, limits,
 };
 
 /// The snippets of the guides, which run as tests.

@@ -3,7 +3,7 @@
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::keys::Secret;
-use crate::wire::{IssuedKey, KeyInfo, NewKeyRequest, WaitsInfo};
+use crate::wire::{IssuedKey, KeyInfo, MintedToken, NewKeyRequest, TokenInfo, TokenKeyInfo, WaitsInfo};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
@@ -47,6 +47,34 @@ impl Local {
             Ask::Signal { command, id, signal } => {
                 engine.run(Signal { command, namespace, execution: id, by, proof: None, signal }).await?.into()
             }
+            Ask::SignalMany { command, ids, signal } => {
+                let each_one = ids.iter().map(|id| Signal {
+                    command: command.about(*id),
+                    namespace: namespace.clone(),
+                    execution: *id,
+                    by: by.clone(),
+                    proof: None,
+                    signal: signal.clone(),
+                });
+                each(engine.run_many(each_one).await).into()
+            }
+            Ask::MintToken { id, new } => {
+                Box::new(MintedToken::from(engine.mint_token(&namespace, id, &new).await?)).into()
+            }
+            Ask::DescribeToken(token) => {
+                let token = engine.verify_token(&token).await?;
+                let subject = engine.token_subject(&token).await?;
+                Box::new(TokenInfo::of(token, subject)).into()
+            }
+            Ask::SignalByToken(request) => {
+                let token = engine.verify_token(&request.token).await?;
+                engine.signal_by_token(&token, request.into_signal(&token)).await?.into()
+            }
+            Ask::RotateTokenKeys { command, grace } => {
+                let grace = grace.unwrap_or(limits::TOKEN_GRACE_DEFAULT);
+                TokenKeyInfo::all(&engine.rotate_token_keys(command, grace, by).await?, engine.now()).into()
+            }
+            Ask::TokenKeys => TokenKeyInfo::all(&engine.token_keys().await?, engine.now()).into(),
             Ask::Waits(id) => {
                 let execution = self.existing(&namespace, id).await?;
                 Box::new(WaitsInfo::of(&execution, engine.waits(&execution).await?)).into()

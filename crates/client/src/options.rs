@@ -1,6 +1,6 @@
 //! What can be chosen when a client is opened.
 
-use onward_core::{Namespace, Span};
+use onward_core::{Namespace, RootSecret, Span};
 use onward_engine::clock::{Chance, Clock, SystemClock};
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,9 @@ pub struct ClientOptions {
     pub call_timeout: Duration,
     /// The key for a server that requires one.
     pub api_key: Option<ApiKeyText>,
+    /// What new token keys are bound to, so that a copy of the store alone cannot sign tokens; the same in every process. Only
+    /// for an engine in this process.
+    pub token_secret: Option<RootSecret>,
     /// The time; tests inject their own.
     pub clock: Arc<dyn Clock>,
     /// Where ids and jitter come from; tests inject their own.
@@ -54,6 +57,7 @@ impl Default for ClientOptions {
             partitions: None,
             call_timeout: Duration::from_secs(30),
             api_key: None,
+            token_secret: None,
             clock: Arc::new(SystemClock),
             chance: Arc::new(Chance::from_os()),
         }
@@ -66,6 +70,7 @@ impl ClientOptions {
             clock: self.clock.clone(),
             chance: self.chance.clone(),
             call_timeout: span(self.call_timeout),
+            token_secret: self.token_secret.clone(),
             ..onward_engine::Options::default()
         }
     }

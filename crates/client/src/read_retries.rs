@@ -19,6 +19,7 @@ impl Ask {
         match self {
             Self::Get(_) | Self::Input(_) | Self::Attempts(_) | Self::History(_) | Self::Why(_) => call,
             Self::Find { .. } | Self::Counts | Self::Lanes | Self::Lane(_) | Self::Keys => call,
+            Self::Waits(_) | Self::SignalPayload { .. } | Self::DescribeToken(_) | Self::TokenKeys => call,
             Self::Ending { wait: Span(0), .. } | Self::Events { wait: Span(0), .. } => call,
             Self::Ending { wait, .. } | Self::Events { wait, .. } => call.min(*wait),
             _ => Span(0),

@@ -31,6 +31,15 @@ impl Client {
         Signal { client: self.clone(), id, signal }
     }
 
+    /// Sends the same signal to many executions, each on its own; the answers come in the same order.
+    ///
+    /// # Errors
+    /// A failure that kept all of them from being tried.
+    pub async fn signal_many(&self, ids: Vec<ExecutionId>, signal: NewSignal) -> Result<Vec<Result<Signalled>>> {
+        let (command, signal) = (CommandId(self.chance().id()), Box::new(signal));
+        self.ask(Ask::SignalMany { command, ids, signal }).await
+    }
+
     /// Lists what an execution waits for, what it waited for, and the signals that were sent to it.
     ///
     /// # Errors

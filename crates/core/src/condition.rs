@@ -186,6 +186,22 @@ impl Condition {
         waits
     }
 
+    /// The names of signals that it takes for a wait; nothing when it takes any, or does not name the wait.
+    #[must_use]
+    pub fn names(&self, of: &WaitRef) -> BTreeSet<&SignalName> {
+        let (mut all, mut takes_any) = (BTreeSet::new(), false);
+        self.each(&mut |part| {
+            let names = match part {
+                Self::Wait { wait, names, .. } if wait == of => names,
+                Self::Count { waits, names, .. } if waits.contains(of) => names,
+                _ => return,
+            };
+            takes_any |= names.is_empty();
+            all.extend(names);
+        });
+        if takes_any { BTreeSet::new() } else { all }
+    }
+
     /// The waits that have a time of their own, with it.
     pub(crate) fn timeouts(&self) -> Vec<(&WaitRef, Millis)> {
         let mut timeouts = Vec::new();
@@ -201,7 +217,7 @@ impl Condition {
     pub(crate) fn fix_times(&mut self, now: Millis) {
         match self {
             Self::Wait { timeout, until, .. } | Self::Count { timeout, until, .. } => {
-                *until = timeout.take().map(|span| now + span).or(*until)
+                *until = timeout.take().map(|span| now + span).or(*until);
             }
             Self::All { of } | Self::Any { of } => of.iter_mut().for_each(|part| part.fix_times(now)),
             _ => {}

@@ -5,8 +5,8 @@ use crate::record::{
     formats, is_default,
 };
 use crate::{
-    Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, SignalId, SignalName, WaitName,
-    WorkerName,
+    Actor, ApiKeyId, Category, ExecutionId, Kind, Lane, Millis, Namespace, Reason, SignalId, SignalName, TokenKeyId,
+    WaitName, WorkerName,
 };
 use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
@@ -414,6 +414,11 @@ events! {
         /// Name of the holder.
         name: Actor,
     },
+    /// A new key signs tokens, and those before it expire.
+    "token_keys_rotated" TokenKeysRotated {
+        /// Id of the new key.
+        key: TokenKeyId,
+    },
     /// The store was restored from a backup: events that were read before may be undone.
     "restored" Restored,
 }
@@ -447,6 +452,7 @@ formats!(enum What {
     LaneChanged { state, revision },
     KeyIssued { key, name },
     KeyRevoked { key, name },
+    TokenKeysRotated { key } = 2,
     Restored,
 });
 

@@ -275,6 +275,10 @@ random_id! {
     ApiKeyId
 }
 random_id! {
+    /// Names one key that signs tokens; anybody may see it.
+    TokenKeyId
+}
+random_id! {
     /// Names one process that runs on a store.
     MemberId
 }

@@ -84,6 +84,7 @@ mod tests {
             Key::Dead(from, to, 7),
             Key::Member(MemberId(u128::MAX)),
             Key::ApiKey(ApiKeyId(u128::MAX)),
+            Key::TokenKeys(PartitionId(0)),
         ] {
             let text = key.to_string();
             assert_eq!(text.parse(), Ok(key));

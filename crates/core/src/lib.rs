@@ -43,6 +43,7 @@ mod rules;
 mod size;
 mod text;
 mod time;
+mod token;
 mod trace;
 mod verb;
 mod view;
@@ -57,6 +58,7 @@ pub use digest::digest;
 pub use event::{Event, LeaseEvent, Subject, What};
 pub use ids::{
     ApiKeyId, CommandId, ExecutionId, Fingerprint, IdError, LeaseId, MemberId, MessageId, PartitionId, SignalId,
+    TokenKeyId,
 };
 pub use name::{
     Actor, Build, Capability, Class, IdempotencyKey, Kind, Lane, Name, NameError, Namespace, SignalName, TagKey,
@@ -83,11 +85,12 @@ pub use rules::suspend::{NewSuspension, Suspended};
 pub use rules::woken::{TakenSignal, WaitResult, Woken};
 pub use rules::{
     Bury, Claim, Command, Deliver, Due, Forget, IssueKey, Operate, Progress, Prune, Renew, Reply, Report, RevokeKey,
-    SetLane, Signal, Submit, Suspend,
+    RotateTokenKeys, SetLane, Signal, Submit, Suspend,
 };
 pub use size::Size;
 pub use text::or_default;
 pub use time::{Millis, Span, When};
+pub use token::{NewToken, RootSecret, SigningKey, TokenBody, TokenText};
 pub use trace::{TraceContext, TraceError};
 pub use verb::{Addressed, TableVerb, Urgency, Verb};
 pub use view::{LogChange, Source, Step, Stop, Touch, View, Window};

@@ -96,6 +96,23 @@ pub const WOKE_PAYLOADS_MAX: usize = 16;
 /// Bytes of such payloads: what a batch may hold.
 pub const WOKE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 
+/// Keys whose tokens are good at the same time; each rotation adds one until it expires.
+pub const TOKEN_KEYS_MAX: usize = 16;
+/// Oldest copy of these keys by which a process checks tokens.
+pub const TOKEN_KEYS_AGE: Span = Span::seconds(1);
+/// How long a new key waits before it signs, until every process has it.
+pub const TOKEN_KEY_SETTLE: Span = Span::seconds(2);
+/// How long the keys before a new one are good unless chosen otherwise: as long as a token of theirs may be under way.
+pub const TOKEN_GRACE_DEFAULT: Span = TOKEN_TTL_DEFAULT;
+/// How long a token is good unless chosen otherwise.
+pub const TOKEN_TTL_DEFAULT: Span = Span::days(7);
+/// Longest token that is read: all names, 16 of them, at their longest, fit.
+pub const TOKEN_BYTES_MAX: usize = 4 * 1024;
+/// Shortest root secret: as long as the keys that are derived from it.
+pub const ROOT_SECRET_BYTES_MIN: usize = 32;
+/// Waits for one name that are looked through for the next one that is not over, when a token names none of them.
+pub const TOKEN_WAITS_MAX: u32 = 1_024;
+
 /// Commands gathered into one batch.
 pub const BATCH_COMMANDS_MAX: usize = 256;
 /// Rows one batch may write; keeps a store's transaction short.

@@ -3,8 +3,8 @@
 use crate::record::{WaitAddress, WaitRef};
 use crate::{
     Actor, ApiKeyId, Build, Capability, Category, Class, CommandId, ExecutionId, IdempotencyKey, Kind, Lane, LeaseId,
-    Millis, Namespace, Reason, SignalId, SignalName, Span, TagKey, TagValue, TraceContext, UniqueKey, WaitName,
-    WorkerName, limits,
+    Millis, Namespace, Reason, SignalId, SignalName, Span, TagKey, TagValue, TokenKeyId, TraceContext, UniqueKey,
+    WaitName, WorkerName, limits,
 };
 use std::borrow::Cow;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
@@ -117,6 +117,7 @@ schema! {
     ),
     CommandId => text("Id of a call; a retry with the same id returns the first result.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     ApiKeyId => text("Id of an API key.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
+    TokenKeyId => text("Id of a key that signs tokens.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     Actor => text("Name of an operator or of the holder of an API key.", limits::ACTOR_BYTES_MAX, PRINTABLE, "ada"),
     LeaseId => text("Id of a lease.", 32, "^[0-9a-f]{32}$", "0192f0c8000070008000000000000001"),
     TraceContext => text(

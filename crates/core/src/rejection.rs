@@ -172,6 +172,15 @@ pub enum Rejection {
         /// Time at which it expired.
         at: Millis,
     },
+    /// The text is no token, or nobody who may signed it.
+    #[error("the token is not valid")]
+    TokenInvalid,
+    /// As many keys are good as may be at the same time.
+    #[error("{max} token keys are good, the maximum", max = limits::TOKEN_KEYS_MAX)]
+    TokenKeysExhausted,
+    /// The token keys are bound to a secret that this process does not have.
+    #[error("the token keys are bound to a secret that this process was not given")]
+    TokenSecretMissing,
     /// The execution is being removed. Its memory of earlier calls may be gone, so an earlier try of this call may have
     /// taken effect.
     #[error("execution {0} has been purged")]
@@ -275,6 +284,9 @@ impl Rejection {
             Self::MailboxFull(_) => "mailbox_full",
             Self::SignalsExhausted(_) => "signals_exhausted",
             Self::TokenExpired { .. } => "token_expired",
+            Self::TokenInvalid => "token_invalid",
+            Self::TokenKeysExhausted => "token_keys_exhausted",
+            Self::TokenSecretMissing => "token_secret_missing",
             Self::Purged(_) => "execution_purged",
             Self::ReplaysExhausted { .. } => "replays_exhausted",
             Self::UniqueKeyTaken { .. } => "unique_key_taken",
@@ -317,6 +329,9 @@ impl Rejection {
             Self::MailboxFull(_) => "wait until the execution has taken some, or check the name of the wait",
             Self::SignalsExhausted(_) => "submit another execution for what follows",
             Self::TokenExpired { .. } => "ask for a new link or token",
+            Self::TokenInvalid => "copy the whole token or link, or ask for a new one",
+            Self::TokenKeysExhausted => "wait until some have expired, or rotate with a shorter grace",
+            Self::TokenSecretMissing => "give this process the same token secret as the others",
             Self::Purged(_) => "submit it again if it is still needed",
             Self::ReplaysExhausted { .. } => "submit it again, with a higher max_replays in its policy",
             Self::UniqueKeyTaken { .. } => "wait until the other execution ends, or cancel it first",

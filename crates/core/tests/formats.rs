@@ -42,7 +42,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("/s/900824fb4b1b69943eee1cb5a54a03ad", include_str!("golden/signal.json")),
         ("/w/0.review#1", include_str!("golden/wait.json")),
     ];
-    const OTHERS: [(&str, &str); 17] = [
+    const OTHERS: [(&str, &str); 18] = [
         ("key/default/order/17", include_str!("golden/idempotency.json")),
         ("lane/default/emails", include_str!("golden/lane_master.json")),
         ("lane/default/emails/17", include_str!("golden/lane_copy.json")),
@@ -58,6 +58,7 @@ fn records() -> Vec<(String, &'static str)> {
         ("lane/default/emails/17", include_str!("golden/lane_copy_defaults.json")),
         ("out/17/3/00000000000000000006", include_str!("golden/message_lane_changed_defaults.json")),
         ("apikey/0000000000000000000000000000002b", include_str!("golden/api_key.json")),
+        ("tokenkeys/0", include_str!("golden/token_keys.json")),
         ("unique/default/customer/7", include_str!("golden/unique_freed.json")),
         ("unique/default/customer/7", include_str!("golden/unique_called.json")),
     ];
@@ -85,6 +86,7 @@ fn kind(record: &Record) -> &'static str {
         Record::Inbox(_) => "inbox",
         Record::Member(_) => "member",
         Record::ApiKey(_) => "api key",
+        Record::TokenKeys(_) => "token keys",
         Record::Dead(_) => "dead",
         Record::Unreadable(_) => "unreadable",
     }
@@ -109,7 +111,7 @@ fn stored_records_decode_for_ever() {
         assert_eq!(codec::encode(&record), raw, "{key}");
         kinds.insert(kind(&record));
     }
-    assert_eq!(kinds.len(), 18, "every kind that is ever written: {kinds:?}");
+    assert_eq!(kinds.len(), 19, "every kind that is ever written: {kinds:?}");
 }
 
 #[test]
@@ -306,6 +308,7 @@ fn what(event: &Event) -> &'static str {
         What::LaneChanged { .. } => "lane_changed",
         What::KeyIssued { .. } => "key_issued",
         What::KeyRevoked { .. } => "key_revoked",
+        What::TokenKeysRotated { .. } => "token_keys_rotated",
         What::Restored => "restored",
     }
 }

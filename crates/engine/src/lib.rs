@@ -20,12 +20,14 @@ mod options;
 mod partition;
 mod shared;
 mod timers;
+mod token_ring;
 mod watches;
 mod work;
 
 pub use api::find::{Counts, FindFilter, FindPage};
 pub use api::lanes::LaneListing;
 pub use api::submission::chosen_id;
+pub use api::tokens::{Minted, TokenSubject, VerifiedToken};
 pub use api::waits::WaitList;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;

@@ -2,7 +2,7 @@
 
 use crate::clock::{Chance, Clock, SystemClock};
 use onward_core::record::{Execution, FORMAT, Member};
-use onward_core::{Command, Millis, Namespace, Reply, Span, Stop, TagKey, TagValue, View, limits};
+use onward_core::{Command, Millis, Namespace, Reply, RootSecret, Span, Stop, TagKey, TagValue, View, limits};
 use std::sync::Arc;
 
 /// The rules an engine runs. There is one set; a simulation swaps it to prove that it would notice a broken one.
@@ -27,6 +27,8 @@ pub struct Options {
     pub event_retention: Span,
     /// Restricts the background work of this process; all executions if unset.
     pub scope: Option<Scope>,
+    /// What new token keys are bound to, from outside the store; without it, a copy of the store can sign tokens.
+    pub token_secret: Option<RootSecret>,
     /// Rules applied to commands.
     pub rules: Rules,
     /// The newest format of stored bodies that this process says it reads, for tests of builds beside each other.
@@ -45,6 +47,7 @@ impl Default for Options {
             cache_bytes: 32 * 1024 * 1024,
             event_retention: limits::EVENT_RETENTION_DEFAULT,
             scope: None,
+            token_secret: None,
             rules: onward_core::apply::<Command>,
             formats_known: FORMAT,
         }

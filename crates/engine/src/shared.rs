@@ -13,6 +13,7 @@ use crate::partition::answers;
 use crate::partition::cache::CacheBudget;
 use crate::partition::task::{Answer, SealedReply, Task};
 use crate::timers::heap::AllTimers;
+use crate::token_ring::TokenRing;
 use crate::watches::Watches;
 use crate::work::arrivals::Arrivals;
 use crate::work::board::{Board, Match, PutBack};
@@ -75,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) watches: Watches,
     /// When another process was last heard of.
     pub(crate) company: Company,
+    /// The keys that sign tokens.
+    pub(crate) token_ring: TokenRing,
 }
 
 /// Handle to one partition's loop. Tasks sent together share a batch if they fit.
@@ -135,6 +138,7 @@ impl Shared {
             event_reads: EventReads::default(),
             watches: Watches::default(),
             company: Company::default(),
+            token_ring: TokenRing::default(),
         }
     }
 

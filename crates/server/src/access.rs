@@ -29,6 +29,8 @@ pub(crate) enum Access {
     Anybody,
     /// Holders of a key with one of these roles; those with the role admin always.
     Roles(Vec<Role>),
+    /// Whoever has a token for a wait, which is part of the request and checked there; no key is needed.
+    Token,
 }
 
 /// Who may call which route, as the routes themselves say in their descriptions. A route that does not say may be called
@@ -36,8 +38,8 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct AccessTable(Vec<(Method, String, Access, Option<Repeat>)>);
 
-/// The pages that describe the API; they are not part of it.
-pub(crate) const PAGES: [&str; 3] = ["/", "/docs", "/v1/openapi.json"];
+/// The pages for people, and the description for programs; they are not part of the API.
+pub(crate) const PAGES: [&str; 5] = ["/", "/docs", "/v1/openapi.json", "/approve", "/approve.js"];
 
 impl AccessTable {
     pub(crate) fn of(api: &OpenApi) -> Self {
@@ -85,13 +87,14 @@ impl Access {
             Value::Array(words) => {
                 words.iter().map(|word| Role::named(word.as_str()?)).collect::<Option<_>>().map(Self::Roles)
             }
+            Value::String(word) if word == "token" => Some(Self::Token),
             word => (word == "anybody").then_some(Self::Anybody),
         }
     }
 
     fn allows(&self, key: &ApiKey) -> bool {
         match self {
-            Self::Anybody => true,
+            Self::Anybody | Self::Token => true,
             Self::Roles(roles) => key.roles.contains(&Role::Admin) || roles.iter().any(|role| key.roles.contains(role)),
         }
     }
@@ -158,7 +161,9 @@ pub(crate) async fn check(
     if repeat == Some(Repeat::Known) {
         idempotency_key(request.headers())?;
     }
-    if *access != Access::Anybody {
+    if *access == Access::Token {
+        check_host(&app, request.headers())?;
+    } else if *access != Access::Anybody {
         let key = key(&app, request.headers()).await?;
         if key.as_ref().is_some_and(|key| !access.allows(key)) {
             return Err(Refusal::new(Fault::Forbidden, "the roles of the API key do not allow this call"));
@@ -174,12 +179,9 @@ pub(crate) async fn check(
 
 /// The caller's key; nothing when none is needed.
 async fn key(app: &App, headers: &HeaderMap) -> Result<Option<Arc<ApiKey>>, Refusal> {
+    check_host(app, headers)?;
     if !app.options.require_keys {
-        return if is_local(headers) {
-            Ok(None)
-        } else {
-            Err(Refusal::new(Fault::Host, "the header Host is not localhost or a loopback address"))
-        };
+        return Ok(None);
     }
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Err(Refusal::unauthorized("the call has no API key"));
@@ -191,6 +193,14 @@ async fn key(app: &App, headers: &HeaderMap) -> Result<Option<Arc<ApiKey>>, Refu
         Some(key) => Ok(Some(key)),
         None => Err(Refusal::unauthorized("the API key is unknown, expired or revoked")),
     }
+}
+
+/// Without keys, a call must be meant for this machine.
+fn check_host(app: &App, headers: &HeaderMap) -> Result<(), Refusal> {
+    if app.options.require_keys || is_local(headers) {
+        return Ok(());
+    }
+    Err(Refusal::new(Fault::Host, "the header Host is not localhost or a loopback address"))
 }
 
 /// Whether a call was meant for this machine. A web page whose name was made to lead here says its own name, and must not

@@ -48,6 +48,9 @@ fn one(verb: &str, path: &str, operation: &Operation) -> String {
             escape(&roles.join(", or "))
         ));
     }
+    if roles.is_some_and(|roles| roles == "token") {
+        html.push_str("<p class=\"roles\">Requires a token in the body, and no API key.</p>");
+    }
     let answers = operation.responses.responses.iter().map(|(status, response)| {
         let about = match response {
             RefOr::T(response) => response.description.as_str(),

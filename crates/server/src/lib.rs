@@ -6,6 +6,7 @@
 mod access;
 mod answer;
 mod app;
+mod approve;
 mod body;
 mod docs;
 #[cfg(test)]

@@ -15,12 +15,11 @@ impl Repeat {
     /// What the repeat of a client call does; `None` for an unknown call.
     pub(crate) fn of(call: &str) -> Option<Self> {
         Some(match call {
-            "submit" | "submit_many" | "report" | "operate" | "operate_many" | "set_lane" | "suspend" | "signal" => {
-                Self::Known
-            }
-            "renew" | "progress" | "revoke_key" => Self::Harmless,
+            "submit" | "submit_many" | "report" | "operate" | "operate_many" | "set_lane" | "suspend" | "signal"
+            | "signal_many" | "rotate_token_keys" => Self::Known,
+            "renew" | "progress" | "revoke_key" | "mint_token" | "describe_token" | "signal_by_token" => Self::Harmless,
             "waits" | "signal_payload" | "get" | "ending" | "input" | "attempts" | "history" | "why" | "find"
-            | "counts" | "lanes" | "lane" | "events" | "keys" => Self::Harmless,
+            | "counts" | "lanes" | "lane" | "events" | "keys" | "token_keys" => Self::Harmless,
             "claim" | "issue_key" => Self::Unknown,
             _ => return None,
         })

@@ -149,9 +149,18 @@ pub(crate) struct BulkArgs {
     /// Reason, recorded in the history.
     #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
+    /// Name of the wait that a signal is for.
+    #[arg(long, required_if_eq("action", "signal"))]
+    pub(crate) wait: Option<String>,
+    /// Name of the signal, such as approved.
+    #[arg(long, requires = "wait")]
+    pub(crate) name: Option<String>,
+    /// What the signal carries: JSON, @FILE, or - for standard input.
+    #[arg(long, requires = "wait", default_value = "null", hide_default_value = true, allow_hyphen_values = true)]
+    pub(crate) payload: String,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum BulkAction {
     /// Cancel unfinished executions.
     Cancel,
@@ -161,6 +170,8 @@ pub(crate) enum BulkAction {
     RunNow,
     /// Revoke the leases of running executions.
     Revoke,
+    /// Send a signal to unfinished executions.
+    Signal,
     /// Delete finished executions.
     Purge,
 }

@@ -80,6 +80,18 @@ settings! {
         is_rare: false,
     }
 
+    TOKEN_SECRET_FILE: Path = Path => {
+        name: "token_secret_file",
+        variable: "ONWARD_TOKEN_SECRET_FILE",
+        flag: "token-secret-file",
+        stands_for: "FILE",
+        shape: Shape::Value,
+        default: "",
+        example: "\"token-secret\"",
+        meaning: "File with a secret that new token keys are bound to, so that a copy of the store signs no tokens.",
+        is_rare: false,
+    }
+
     CORS: Origins = Origins => {
         name: "cors",
         variable: "ONWARD_CORS",

@@ -103,7 +103,8 @@ fn plain_examples() -> Vec<Example> {
 fn a_flag_counts_more_than_the_environment_and_that_more_than_the_file() {
     let folder = folder();
     let examples = examples();
-    let without = ["tls_certificate", "tls_key", if cfg!(feature = "otel") { "" } else { "otlp_endpoint" }];
+    let without =
+        ["tls_certificate", "tls_key", "token_secret_file", if cfg!(feature = "otel") { "" } else { "otlp_endpoint" }];
     let covered = |name: &str| examples.iter().any(|example| example.0 == name) || without.contains(&name);
     assert!(ALL.iter().all(|about| covered(about.name)));
     for (name, given, expected) in &examples {

@@ -10,16 +10,17 @@ use super::{decode, encode};
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::wire::{
-    ActBody, Acted, AttemptList, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey, ItemAnswer, KeyInfo,
-    KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, ProgressRequest, RenewAnswer, RenewRequest, SuspendRequest,
-    WaitsInfo,
+    ActBody, Acted, AttemptList, DescribeTokenRequest, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey,
+    ItemAnswer, KeyInfo, KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, MintedToken, ProgressRequest, RenewAnswer,
+    RenewRequest, RotateTokenKeysRequest, SuspendRequest, TokenInfo, TokenKeyList, WaitsInfo,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use onward_core::{
     Act, ActOutcome, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, Payload, Rejection, Renewed, Report, Signalled, Span, Submitted, Suspended, limits,
+    Namespace, NewExecution, NewSignal, Payload, Rejection, Renewed, Report, Signalled, Span, Submitted, Suspended,
+    limits,
 };
 use onward_engine::{LaneListing, Wants, chosen_id};
 use serde::de::DeserializeOwned;
@@ -82,6 +83,23 @@ impl Remote {
                 let request = Request::post(of, format!("/v1/executions/{id}/signals"), &signal)?.named(command);
                 self.exchange.ask::<Signalled>(request).await?.into()
             }
+            Ask::SignalMany { command, ids, signal } => self.signal_many(of, command, ids, &signal).await.into(),
+            Ask::MintToken { id, new } => {
+                let request = Request::post(of, format!("/v1/executions/{id}/tokens"), &new)?;
+                self.exchange.ask::<Box<MintedToken>>(request).await?.into()
+            }
+            Ask::DescribeToken(token) => {
+                let request = Request::post(of, "/v1/signals/describe", &DescribeTokenRequest { token })?;
+                self.exchange.ask::<Box<TokenInfo>>(request).await?.into()
+            }
+            Ask::SignalByToken(signal) => {
+                self.exchange.ask::<Signalled>(Request::post(of, "/v1/signals", &signal)?).await?.into()
+            }
+            Ask::RotateTokenKeys { command, grace } => {
+                let request = Request::post(of, "/v1/token-keys", &RotateTokenKeysRequest { grace })?.named(command);
+                self.exchange.ask::<TokenKeyList>(request).await?.keys.into()
+            }
+            Ask::TokenKeys => self.get::<TokenKeyList>(of, "/v1/token-keys").await?.keys.into(),
             Ask::Waits(id) => self.of_one::<Box<WaitsInfo>>(of, id, "waits").await?.into(),
             Ask::SignalPayload { id, signal } => {
                 let request = Request::get(of, format!("/v1/executions/{id}/signals/{signal}"));
@@ -256,6 +274,20 @@ impl Remote {
         act: &Act,
     ) -> Vec<Result<ActOutcome>> {
         let each = ids.into_iter().map(|id| self.operate(of, command.about(id), id, act.clone()));
+        stream::iter(each).buffered(OPERATED).collect().await
+    }
+
+    async fn signal_many(
+        &self,
+        of: &Namespace,
+        command: CommandId,
+        ids: Vec<ExecutionId>,
+        signal: &NewSignal,
+    ) -> Vec<Result<Signalled>> {
+        let each = ids.into_iter().map(|id| async move {
+            let request = Request::post(of, format!("/v1/executions/{id}/signals"), signal)?;
+            self.exchange.ask(request.named(command.about(id))).await
+        });
         stream::iter(each).buffered(OPERATED).collect().await
     }
 

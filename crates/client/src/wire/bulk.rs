@@ -1,7 +1,7 @@
-//! Bulk acts over HTTP: one act on all executions that match a filter.
+//! Bulk acts over HTTP: one act, or one signal, for all executions that match a filter.
 
 use super::{FilterFields, Problem};
-use onward_core::{Act, ExecutionId};
+use onward_core::{Act, ExecutionId, NewSignal};
 use serde::{Deserialize, Serialize};
 
 /// Applies one act to the executions that match a filter, one page at a time.
@@ -16,6 +16,26 @@ pub struct BulkRequest {
     #[serde(deserialize_with = "super::object")]
     pub act: Act,
     /// Only list the matching executions; change nothing.
+    #[serde(default, deserialize_with = "onward_core::or_default")]
+    pub dry_run: bool,
+    /// Start of this page: `next` of the page before; the first page when absent.
+    pub cursor: Option<String>,
+    /// Maximum number of executions of this page; 100 when absent.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 1000))]
+    pub limit: Option<usize>,
+}
+
+/// Sends the same signal to the executions that match a filter, one page at a time.
+#[serde_with::skip_serializing_none]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BulkSignalRequest {
+    /// Executions to signal.
+    pub filter: FilterFields,
+    /// The signal.
+    pub signal: NewSignal,
+    /// Only list the matching executions; send nothing.
     #[serde(default, deserialize_with = "onward_core::or_default")]
     pub dry_run: bool,
     /// Start of this page: `next` of the page before; the first page when absent.

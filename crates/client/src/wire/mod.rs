@@ -19,11 +19,12 @@ mod problem;
 mod search;
 mod steer;
 mod submit;
+mod tokens;
 mod waits;
 mod work;
 
 pub use access::{IssuedKey, KeyInfo, KeyList, NewKeyRequest};
-pub use bulk::{BulkAnswer, BulkRefusal, BulkRequest};
+pub use bulk::{BulkAnswer, BulkRefusal, BulkRequest, BulkSignalRequest};
 pub use events::{EventPage, EventQuery, EventRow};
 pub use lanes::{LaneInfo, LaneList, LanePatch};
 pub use problem::Problem;
@@ -32,6 +33,10 @@ pub use search::{CountOf, CountsAnswer, FilterFields, FoundPage, SearchQuery, St
 pub(crate) use steer::ActBody;
 pub use steer::{Acted, AttemptList, HistoryPage};
 pub use submit::{ItemAnswer, SubmitAnswer, SubmitBatch, SubmitBatchAnswer};
+pub use tokens::{
+    DescribeTokenRequest, MintedToken, RotateTokenKeysRequest, SentInfo, TokenInfo, TokenKeyInfo, TokenKeyList,
+    TokenSignalRequest, TokenState,
+};
 pub use waits::{SignalInfo, SuspensionInfo, WaitInfo, WaitsInfo};
 pub use work::{
     ClaimAnswer, ClaimRequest, CompleteRequest, DelayRequest, EndKind, FailRequest, LeaseToken, ProgressBatch,

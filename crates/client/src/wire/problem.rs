@@ -107,6 +107,9 @@ fn of_rejection(rejection: &Rejection) -> (u16, &'static str) {
         Rejection::Payload { error, .. } => of_payload(error),
         Rejection::InvalidArgument { .. } | Rejection::TimeInPast { .. } | Rejection::TwoKeys => (400, "Bad Request"),
         Rejection::ExecutionNotFound(_) | Rejection::KeyNotFound(_) => (404, "Not Found"),
+        // Alike for every caller without a good token, so that an answer tells nothing.
+        Rejection::TokenInvalid | Rejection::TokenExpired { .. } => (403, "Forbidden"),
+        Rejection::TokenSecretMissing => (503, "Service Unavailable"),
         Rejection::Purged(_) => (410, "Gone"),
         Rejection::RecordUnreadable { .. } => (503, "Service Unavailable"),
         _ => (409, "Conflict"),

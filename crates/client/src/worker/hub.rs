@@ -53,6 +53,12 @@ impl Hub {
         WaitRef::new(name.clone(), *count)
     }
 
+    /// The next wait for a name, without coming to it.
+    pub(crate) fn coming(&self, name: &WaitName) -> WaitRef {
+        let count = self.0.lock().counts.get(name).copied().unwrap_or_default();
+        WaitRef::new(name.clone(), count + 1)
+    }
+
     /// Since when waits are open: the first that was opened decides.
     pub(crate) fn open_since(&self, waits: &[WaitRef], now: Millis) -> Millis {
         let mut inner = self.0.lock();

@@ -14,6 +14,7 @@ mod stopping;
 mod submitting;
 mod testkit;
 mod time;
+mod tokens;
 mod traces;
 mod trouble;
 mod views;

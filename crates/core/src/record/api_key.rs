@@ -1,11 +1,10 @@
 //! Who may call: keys, what they allow, and in which namespaces.
 
-use super::{Format, Stored, formats, plain};
+use super::{Format, KeyHash, Stored, formats};
 use crate::index::{self, Entry};
 use crate::{Actor, ApiKeyId, CommandId, Millis, Namespace};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// A key that lets its holder call. The key itself is known to its holder alone; this remembers its hash.
 #[serde_with::skip_serializing_none]
@@ -75,43 +74,9 @@ formats!(
         Admin,
     }
 );
-plain!(KeyHash);
 
 impl Stored for ApiKey {
     fn entries(&self) -> Vec<Entry> {
         Entry::single(index::API_KEYS, self.created_at.0)
-    }
-}
-
-/// The hash of a key's secret part. It is shown to nobody.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KeyHash(pub [u8; 32]);
-
-impl fmt::Debug for KeyHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyHash(..)")
-    }
-}
-
-impl Serialize for KeyHash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
-    }
-}
-
-impl<'de> Deserialize<'de> for KeyHash {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "a hash of 64 hexadecimal digits";
-        crate::text::decode(deserializer, expected, |text| {
-            if text.len() != 64 || !text.is_ascii() {
-                return Err(expected);
-            }
-            let mut bytes = [0; 32];
-            for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
-                *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| expected)?;
-            }
-            Ok(Self(bytes))
-        })
     }
 }

@@ -108,7 +108,8 @@ macro_rules! plain {
 pub(crate) use {formats, plain};
 
 plain!(Format, bool, u8, u16, u32, u64, str);
-plain!(crate::ApiKeyId, crate::CommandId, crate::ExecutionId, crate::LeaseId, crate::MessageId, crate::PartitionId);
+plain!(crate::ApiKeyId, crate::CommandId, crate::ExecutionId, crate::Fingerprint, crate::LeaseId, crate::MessageId);
+plain!(crate::PartitionId, crate::TokenKeyId);
 plain!(crate::Actor, crate::Build, crate::Class, crate::IdempotencyKey, crate::Kind, crate::Lane, crate::Namespace);
 plain!(crate::TagKey, crate::TagValue, crate::UniqueKey, crate::WorkerName, crate::Category, crate::Reason);
 plain!(crate::Arrival, crate::Asked, crate::Json, crate::Millis, crate::Span, crate::TraceContext);

@@ -109,14 +109,16 @@ mod operation;
 mod outbox;
 mod payload;
 mod queues;
+mod secret;
 mod signal;
 mod state;
 mod stored;
 mod suspension;
+mod token_keys;
 mod unique;
 mod wait;
 
-pub use api_key::{ApiKey, KeyHash, Role};
+pub use api_key::{ApiKey, Role};
 pub use attempt::{Attempt, AttemptEnd, AttemptKind, EndedAttempt, Pause, Paused};
 pub use dead::DeadLetter;
 pub use errand::{Errand, ErrandKind};
@@ -134,12 +136,14 @@ pub use operation::Operated;
 pub use outbox::Outbox;
 pub use payload::{PayloadBytes, PayloadSlot};
 pub use queues::{LaneQueues, QueueSeen};
+pub use secret::{KeyHash, KeySecret};
 pub use signal::{Ordinal, SignalEffect, SignalRecord};
 pub use state::{
     Active, Cancellation, Canceller, ExpiredBy, Finished, Lease, Next, Outcome, PublicState, Purging, Readiness, State,
     StopRequest, Waiting, WhyDelayed,
 };
 pub use suspension::{Held, OnTimeout, Over, Suspension, Timeout, WaitEnd, WhyHeld, Woke};
+pub use token_keys::{TokenKey, TokenKeys};
 pub use unique::{NamedCall, UniqueRecord};
 pub use wait::{HowOver, Mail, Taken, WaitAddress, WaitId, WaitOver, WaitRef, Waits};
 
@@ -190,6 +194,8 @@ records! {
     Member(id: MemberId) = "member/{id}" holds Member,
     /// A key that lets its holder call.
     ApiKey(id: ApiKeyId) = "apikey/{id}" holds ApiKey,
+    /// The keys that sign tokens.
+    TokenKeys(at: PartitionId) = "tokenkeys/{at}" holds TokenKeys,
 }
 
 /// Whether a field need not be written.

@@ -133,7 +133,8 @@ macro_rules! as_text {
     };
 }
 
-as_text!(WaitRef "a wait such as \"approval\" or \"approval#2\"", WaitAddress "a wait such as \"approval\"");
+as_text!(WaitRef "a wait such as \"approval\" or \"approval#2\"", WaitAddress "a wait such as \"approval\"",
+    WaitId "a wait of one life such as \"0.approval#1\"");
 plain!(WaitRef, WaitAddress, WaitName, SignalName, SignalId);
 
 /// A signal that a wait took.

@@ -39,6 +39,8 @@ verbs! {
     issue_key::IssueKey,
     /// Revoke an API key.
     revoke_key::RevokeKey,
+    /// Make a new key that signs tokens.
+    rotate_token_keys::RotateTokenKeys,
 }
 
 pub mod act;

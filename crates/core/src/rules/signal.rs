@@ -96,12 +96,15 @@ impl Signal {
     /// stands.
     #[must_use]
     pub fn signal_id(&self) -> SignalId {
-        match &self.proof {
-            Some(Proof { wait, actor, .. }) => {
-                SignalId::of(&[b"token", wait.to_string().as_bytes(), actor.as_str().as_bytes()])
-            }
-            None => self.signal.id(self.command),
-        }
+        self.proof.as_ref().map_or_else(|| self.signal.id(self.command), Proof::signal_id)
+    }
+}
+
+impl Proof {
+    /// The id of the only signal that a person has for this wait.
+    #[must_use]
+    pub fn signal_id(&self) -> SignalId {
+        SignalId::of(&[b"token", self.wait.to_string().as_bytes(), self.actor.as_str().as_bytes()])
     }
 }
 

@@ -139,7 +139,7 @@ impl Verb for Suspend {
         if suspension.is_met() {
             return met(view, shared, suspension, now);
         }
-        let event = self.suspend(view, execution, suspension, active, now)?;
+        let event = self.suspend(view, execution, suspension, &active, now)?;
         view.put_execution(shared, event)?;
         Ok(Suspended { met: None })
     }
@@ -152,13 +152,13 @@ impl Suspend {
         view: &mut View,
         execution: &mut Execution,
         suspension: Suspension,
-        active: Active,
+        active: &Active,
         now: Millis,
     ) -> Result<What, Stop> {
         let at = execution.moment(now);
         let (attempt, reason) = (active.attempt.number, suspension.reason.clone());
         let event = What::Suspended { attempt, until: suspension.due(), reason };
-        let next: Next = lease::pause(execution, &active, self.command, Pause::Suspended, now);
+        let next: Next = lease::pause(execution, active, self.command, Pause::Suspended, now);
         execution.reclaims_in_a_row = 0;
         let readiness = Readiness::Suspended(Box::new(suspension));
         execution.state = State::Waiting(Waiting { readiness, next });
@@ -167,7 +167,7 @@ impl Suspend {
         }
         // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.
         lease::end_any(execution, AttemptEnd::Cancelled, at);
-        Ok(finish::if_asked(view, execution, &active, at.stamp)?.unwrap_or(event))
+        Ok(finish::if_asked(view, execution, active, at.stamp)?.unwrap_or(event))
     }
 }
 

@@ -7,4 +7,5 @@ mod keys;
 mod names;
 mod payloads;
 mod records;
+mod tokens;
 mod words;

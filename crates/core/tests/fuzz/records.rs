@@ -35,7 +35,7 @@ const ATTEMPTS: [&str; 7] = [
 ];
 
 /// Keys with samples of their records' bodies, but for executions and attempts.
-const OTHERS: [(&str, &[&str]); 12] = [
+const OTHERS: [(&str, &[&str]); 13] = [
     ("key/default/order/17", &[include_str!("../golden/idempotency.json")]),
     ("unique/default/customer/7", &[include_str!("../golden/unique.json")]),
     (
@@ -59,6 +59,7 @@ const OTHERS: [(&str, &[&str]); 12] = [
     ("in/3/17", &[include_str!("../golden/inbox.json")]),
     ("member/0000000000000000000000000000002a", &[include_str!("../golden/member.json")]),
     ("apikey/0000000000000000000000000000002b", &[include_str!("../golden/api_key.json")]),
+    ("tokenkeys/0", &[include_str!("../golden/token_keys.json")]),
     ("x-0192f0c8-0000-7000-8000-000000000001-17/h/00000", &[include_str!("../golden/history.json")]),
     ("x-0192f0c8-0000-7000-8000-000000000001-17/e/purge", &[include_str!("../golden/errand.json")]),
 ];

@@ -139,6 +139,7 @@ impl Driver {
             })),
             Move::IssueKey { key } => Some(make::issue_key(self.number(), u128::from(*key))),
             Move::RevokeKey { key } => Some(make::revoke_key(u128::from(*key))),
+            Move::RotateTokenKeys { grace } => Some(make::rotate_token_keys_within(self.number(), *grace)),
             _ => None,
         }
     }

@@ -45,7 +45,7 @@ const STATES: [&str; 22] = [
     "history in pages",
 ];
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "submit",
     "claim",
     "renew",
@@ -74,6 +74,7 @@ const COMMANDS: [&str; 28] = [
     "set_lane",
     "issue_key",
     "revoke_key",
+    "rotate_token_keys",
 ];
 
 const REFUSALS: [&str; 25] = [

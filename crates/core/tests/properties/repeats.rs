@@ -68,7 +68,8 @@ impl Driver {
                 (_, Some(execution)) => match &execution.state {
                     State::Active(active) => {
                         let acts = execution.acts_until(active).is_none_or(|until| self.world.now < until);
-                        active.lease.id == suspend.fence.lease && acts
+                        // A claim that was forgotten and repeated gives its lease out again, in a new epoch.
+                        (active.lease.id, active.lease.epoch) == (suspend.fence.lease, suspend.fence.epoch) && acts
                     }
                     State::Waiting(_) | State::Finished(_) => false,
                 },
@@ -84,6 +85,8 @@ impl Driver {
                 is_among_newest(sets, set.command)
             }
             Command::Forget(_) | Command::Bury(_) | Command::IssueKey(_) | Command::RevokeKey(_) => true,
+            // Its answer is the ring as it is by then.
+            Command::RotateTokenKeys(_) => false,
             Command::Renew(_) | Command::Progress(_) | Command::Due(_) | Command::Deliver(_) | Command::Prune(_) => {
                 false
             }

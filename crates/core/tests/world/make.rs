@@ -2,15 +2,15 @@
 
 use super::{Done, World};
 use onward_core::record::{
-    Active, EndedAttempt, Finished, Format, KeyHash, LaneCopy, LaneSettings, LaneState, Record, Role, State,
+    Active, EndedAttempt, Finished, Format, KeyHash, KeySecret, LaneCopy, LaneSettings, LaneState, Record, Role, State,
     WaitAddress, WaitRef, Waiting,
 };
 use onward_core::{
     Act, ActOutcome, ApiKeyId, Arrival, Capability, Category, Claim, Claimed, Class, Command, CommandId, Condition,
     Distinct, Due, End, ExecutionId, Failure, Fence, IssueKey, Key, Lane, LaneChange, LeaseId, Millis, Namespace,
     NewExecution, NewSignal, NewSuspension, Operate, PartitionId, Payload, Policy, Progress, Reason, Rejection, Renew,
-    Reply, Report, RetryPolicy, RevokeKey, SetLane, Signal, Span, Submit, Suspend, TagKey, TagValue, TraceContext,
-    When, act, end,
+    Reply, Report, RetryPolicy, RevokeKey, RotateTokenKeys, SetLane, Signal, Span, Submit, Suspend, TagKey, TagValue,
+    TokenKeyId, TraceContext, When, act, end,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
@@ -216,6 +216,22 @@ pub fn issue_key(command: u128, id: u128) -> Command {
 
 pub fn revoke_key(id: u128) -> Command {
     Command::RevokeKey(RevokeKey { id: ApiKeyId(id), by: Some("grace".parse().unwrap()) })
+}
+
+pub fn rotate_token_keys(command: u128, id: u128) -> Command {
+    Command::RotateTokenKeys(RotateTokenKeys {
+        command: CommandId(command),
+        id: TokenKeyId(id),
+        secret: KeySecret([7; 32]),
+        root: None,
+        grace: Some(Span::days(1)),
+        by: Some("grace".parse().unwrap()),
+    })
+}
+
+pub fn rotate_token_keys_within(number: u128, grace: Option<Span>) -> Command {
+    let Command::RotateTokenKeys(rotate) = rotate_token_keys(number, number) else { unreachable!() };
+    Command::RotateTokenKeys(RotateTokenKeys { grace, ..rotate })
 }
 
 impl World {

@@ -7,7 +7,7 @@ use onward_core::{ApiKeyId, Key, PartitionId, Rejection, index, limits};
 use onward_store::IndexName;
 
 /// Partition of all API keys.
-const HOME: PartitionId = PartitionId(0);
+pub(crate) const HOME: PartitionId = PartitionId(0);
 
 impl Engine {
     /// Draws the id of an API key to issue.

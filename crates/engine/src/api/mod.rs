@@ -8,6 +8,7 @@ pub(crate) mod lanes;
 mod operators;
 pub(crate) mod query;
 pub(crate) mod submission;
+pub(crate) mod tokens;
 pub(crate) mod wait;
 pub(crate) mod waits;
 mod workers;

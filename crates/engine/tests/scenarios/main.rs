@@ -11,6 +11,8 @@ mod members;
 mod messages;
 mod processes;
 mod queues;
+mod tokens;
+mod waits;
 mod watches;
 mod work;
 
@@ -52,6 +54,12 @@ on_every_store! {
     leases::a_renewed_lease_lives_and_a_stale_one_is_fenced,
     leases::work_that_nobody_receives_is_given_back,
     leases::a_restarted_engine_finds_everything,
+    waits::every_order_of_signal_and_suspension_ends_each_execution_once,
+    waits::a_wait_ends_at_its_time,
+    waits::workers_that_die_before_their_first_step_leave_the_same_signals,
+    waits::a_signal_through_a_process_that_stopped_over_the_timeout_does_not_resume,
+    waits::suspended_work_costs_an_idle_engine_nothing,
+    tokens::whatever_is_wrong_with_a_token_only_the_keys_are_read_once_a_second,
     queues::priority_goes_first_then_age,
     queues::work_is_claimed_in_the_order_of_its_arrival,
     queues::capabilities_decide_who_gets_what,

@@ -20,7 +20,7 @@ in milliseconds; requests can also use text such as `2030-01-01T09:00:00Z` and `
 const REFUSALS: [(&str, &str); 11] = [
     ("400", "The request is invalid; `field` names the invalid field"),
     ("401", "The request has no valid API key"),
-    ("403", "The API key does not allow this call"),
+    ("403", "The API key or the token does not allow this call"),
     ("404", "Not found in this namespace"),
     ("408", "The body took too long to arrive"),
     ("409", "The state of the execution does not allow this call"),
@@ -76,20 +76,11 @@ fn lead_on(api: &mut OpenApi) {
 }
 
 fn complete(operation: &mut Operation) {
-    let Some(Access::Roles(roles)) = Access::of(operation) else { return };
-    let roles: Vec<&str> = roles.iter().chain(&[Role::Admin]).map(|role| role.as_str()).collect();
-    let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
-    extensions.insert("x-roles".to_owned(), json!(roles));
-    operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
-    let about =
-        "Namespace of the call; by default the namespace of the API key if it has exactly one, otherwise `default`.";
-    let namespace = ParameterBuilder::new()
-        .name("Onward-Namespace")
-        .parameter_in(ParameterIn::Header)
-        .description(Some(about))
-        .schema(Some(Ref::from_schema_name("Namespace")))
-        .build();
-    operation.parameters.get_or_insert_with(Vec::new).push(RefOr::T(namespace));
+    match Access::of(operation) {
+        Some(Access::Roles(roles)) => guard(operation, &roles),
+        Some(Access::Token) => {}
+        Some(Access::Anybody) | None => return,
+    }
     let repeat = call(operation).and_then(Repeat::of);
     if let (Some(repeat), Some(extensions)) = (repeat, &mut operation.extensions) {
         extensions.insert("x-repeat".to_owned(), json!(repeat.as_str()));
@@ -111,6 +102,23 @@ fn complete(operation: &mut Operation) {
     }
 }
 
+/// What calls with an API key have in common.
+fn guard(operation: &mut Operation, roles: &[Role]) {
+    let roles: Vec<&str> = roles.iter().chain(&[Role::Admin]).map(|role| role.as_str()).collect();
+    let extensions = operation.extensions.get_or_insert_with(|| ExtensionsBuilder::new().build());
+    extensions.insert("x-roles".to_owned(), json!(roles));
+    operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
+    let about =
+        "Namespace of the call; by default the namespace of the API key if it has exactly one, otherwise `default`.";
+    let namespace = ParameterBuilder::new()
+        .name("Onward-Namespace")
+        .parameter_in(ParameterIn::Header)
+        .description(Some(about))
+        .schema(Some(Ref::from_schema_name("Namespace")))
+        .build();
+    operation.parameters.get_or_insert_with(Vec::new).push(RefOr::T(namespace));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +138,7 @@ mod tests {
                 let roles = match Access::of(operation) {
                     Some(Access::Roles(roles)) => roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" "),
                     Some(Access::Anybody) => "anybody".to_owned(),
+                    Some(Access::Token) => "token".to_owned(),
                     None => panic!("{method} {path} does not say who may call it"),
                 };
                 let call = call(operation);

@@ -11,12 +11,14 @@ mod shapes;
 mod signals;
 mod submit;
 mod system;
+mod tokens;
 mod work;
 
 pub(crate) use describe::describe;
 
 use crate::access;
 use crate::app::App;
+use crate::approve;
 use crate::problem::{Fault, Refusal};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -52,8 +54,12 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(signals::send))
         .routes(routes!(signals::waits))
         .routes(routes!(signals::payload))
+        .routes(routes!(tokens::mint))
+        .routes(routes!(tokens::signal))
+        .routes(routes!(tokens::describe))
         .merge(operate::acts())
         .routes(routes!(bulk::bulk))
+        .routes(routes!(bulk::signals))
         .routes(routes!(work::claim))
         .routes(routes!(work::renew))
         .routes(routes!(work::complete))
@@ -71,6 +77,7 @@ fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::stream))
         .routes(routes!(keys::list, keys::issue))
         .routes(routes!(keys::revoke))
+        .routes(routes!(tokens::keys, tokens::rotate))
         .routes(routes!(system::health))
         .routes(routes!(system::ready))
         .routes(routes!(system::metrics))
@@ -86,6 +93,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let (routes, _) = all().split_for_parts();
     let routes = routes
         .merge(system::pages())
+        .merge(approve::pages())
         .route_layer(from_fn_with_state(app.clone(), access::check))
         .route_layer(from_fn_with_state(app.clone(), in_time))
         .route_layer(from_fn_with_state(app.clone(), measure))

@@ -12,5 +12,6 @@ mod looking;
 mod remote;
 mod site;
 mod tls;
+mod tokens;
 mod traces;
 mod working;

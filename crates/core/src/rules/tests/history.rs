@@ -165,7 +165,7 @@ fn other_meanings() -> Vec<(What, &'static str, Option<Outcome>, Option<LeaseEve
         (What::PriorityChanged { before: 0, after: 1 }, "priority_changed", None, None),
         (What::TagsChanged, "tags_changed", None, None),
         (What::Annotated { note: "later".into() }, "annotated", None, None),
-        (What::Replayed { replays: 1, reason: reason.clone() }, "replayed", None, None),
+        (What::Replayed { replays: 1, reason }, "replayed", None, None),
         (What::Purged, "purged", None, None),
         (What::LaneChanged { state: LaneState::Open, revision: 1 }, "lane_changed", None, None),
     ]

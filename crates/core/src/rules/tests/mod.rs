@@ -32,6 +32,7 @@ mod stop;
 mod submit;
 mod suspend;
 mod timeout;
+mod token_keys;
 mod trace;
 mod unique;
 mod vectors;

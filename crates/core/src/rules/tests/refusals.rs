@@ -133,7 +133,12 @@ fn waiting_cases() -> Vec<(World, Command)> {
         names: Vec::new(),
         not_after: Millis(1),
     };
+    let mut rotated = World::new(1);
+    for n in 0..limits::TOKEN_KEYS_MAX as u128 {
+        rotated.accept(&make::rotate_token_keys(n, n));
+    }
     vec![
+        (rotated, make::rotate_token_keys(99, 99)),
         (running().0, make::operate(60, id(1), act::Resume::default().into())),
         (stopping, make::operate(61, id(1), act::Pause::default().into())),
         suspend(Condition::All { of: Vec::new() }),
@@ -205,12 +210,16 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::MailboxFull(_) => "mailbox_full",
         Rejection::SignalsExhausted(_) => "signals_exhausted",
         Rejection::TokenExpired { .. } => "token_expired",
+        // No rule sees a token; the engine checks it before.
+        Rejection::TokenInvalid => "token_invalid",
+        Rejection::TokenSecretMissing => "token_secret_missing",
+        Rejection::TokenKeysExhausted => "token_keys_exhausted",
         Rejection::KeyNotFound(_) => "key_not_found",
         Rejection::RecordUnreadable { .. } => "record_unreadable",
     }
 }
 
-const CODES: usize = 38;
+const CODES: usize = 39;
 
 #[test]
 fn every_refusal_is_reached_and_explains_itself() {

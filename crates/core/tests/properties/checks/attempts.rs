@@ -68,7 +68,7 @@ pub(super) fn counters(change: &Change<'_>) {
         let lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Interrupted | AttemptEnd::Revoked { .. });
         let lost = followed.iter().filter(|attempt| lost(&attempt.end)).count();
         assert_eq!((retried, lost), (execution.retries as usize, execution.reclaims as usize));
-        assert!(execution.retries <= execution.policy.retry.as_ref().map_or(3, |retry| retry.max_retries));
+        assert!(execution.retries <= execution.policy.retry.as_ref().map_or(20, |retry| retry.max_retries));
         assert!(execution.reclaims <= execution.policy.max_reclaims.unwrap_or(100));
         assert_eq!(execution.replays as usize, story.lives.len());
         assert!(execution.replays <= execution.policy.max_replays.unwrap_or(10));

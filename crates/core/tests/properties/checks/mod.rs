@@ -128,7 +128,8 @@ impl<'a> Change<'a> {
             | Command::Prune(_)
             | Command::SetLane(_)
             | Command::IssueKey(_)
-            | Command::RevokeKey(_) => None,
+            | Command::RevokeKey(_)
+            | Command::RotateTokenKeys(_) => None,
         }
     }
 }

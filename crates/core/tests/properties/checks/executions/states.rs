@@ -133,7 +133,8 @@ fn due(execution: &Execution) -> Option<Millis> {
         State::Active(active) => {
             let attempt = &active.attempt;
             let since = attempt.since.unwrap_or(attempt.started_at);
-            let timeout = execution.policy.attempt_timeout.map(|timeout| since + Span(timeout.0 - attempt.ran.0));
+            let timeout =
+                execution.policy.attempt_timeout.map(|timeout| since + Span(timeout.0.saturating_sub(attempt.ran.0)));
             let stop = active.stop.as_ref().map(|stop| stop.until);
             [Some(active.lease.expires_at), timeout, stop, execution.deadline].into_iter().flatten().min()
         }
