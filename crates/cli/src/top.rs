@@ -1,4 +1,5 @@
-//! `onward top`: what waits in each lane and for how long, what comes in and goes out, and which workers run what.
+//! `onward top`: what waits in each lane and for how long, what is suspended, what comes in and goes out, and which workers
+//! run what.
 //!
 //! Rates are made of the newest executions of each state and workers of those that run, so that it is the same on a store and
 //! through a server, and costs the same however much there is.
@@ -38,6 +39,9 @@ struct Seen {
     running: Vec<Description>,
     /// More run than were looked at.
     running_more: bool,
+    suspended: Vec<Description>,
+    /// More are suspended than were looked at.
+    suspended_more: bool,
     submitted: Rates,
     completed: Rates,
     failed: Rates,
@@ -56,18 +60,24 @@ impl Seen {
         };
         let states = [PublicState::Completed, PublicState::Failed, PublicState::Expired, PublicState::Cancelled];
         let (running, _) = newest(Some(PublicState::Active), RUNNING).await?;
+        let (suspended, _) = newest(Some(PublicState::Suspended), RUNNING).await?;
         let (submitted, then) = newest(None, SAMPLES).await?;
         let submitted = Rates::of(submitted.executions, then, |one| Some(one.created_at));
         let ended = try_join_all(states.map(|state| newest(Some(state), SAMPLES))).await?;
         let mut ended = ended.into_iter().map(|(found, then)| Rates::of(found.executions, then, |one| one.finished_at));
         let completed = ended.next().unwrap_or_default();
         let failed = ended.fold(Rates::default(), Rates::and);
-        let running_more = running.next.is_some();
-        Ok(Self { now, lanes, running: running.executions, running_more, submitted, completed, failed })
+        let (running_more, suspended_more) = (running.next.is_some(), suspended.next.is_some());
+        let (running, suspended) = (running.executions, suspended.executions);
+        Ok(Self { now, lanes, running, running_more, suspended, suspended_more, submitted, completed, failed })
     }
 
     fn running_in(&self, lane: &Lane) -> usize {
         self.running.iter().filter(|one| one.lane == *lane).count()
+    }
+
+    fn suspended_in(&self, lane: &Lane) -> usize {
+        self.suspended.iter().filter(|one| one.lane == *lane).count()
     }
 
     fn workers(&self) -> BTreeMap<&WorkerName, Worker<'_>> {
@@ -84,7 +94,7 @@ impl Seen {
     }
 
     fn text(&self) -> String {
-        let names = ["LANE", "STATE", "READY", "OLDEST", "RUNNING", "IN/S", "DONE/S", "FAILED/S"];
+        let names = ["LANE", "STATE", "READY", "OLDEST", "RUNNING", "SUSPENDED", "IN/S", "DONE/S", "FAILED/S"];
         let mut rows = vec![names.map(str::to_owned)];
         for lane in &self.lanes {
             let rate = |rates: &Rates| format!("{:.1}", rates.of_lane(&lane.lane));
@@ -94,6 +104,7 @@ impl Seen {
                 ready(lane),
                 oldest(lane, self.now),
                 self.running_in(&lane.lane).to_string(),
+                format!("{}{}", self.suspended_in(&lane.lane), if self.suspended_more { "+" } else { "" }),
                 rate(&self.submitted),
                 rate(&self.completed),
                 rate(&self.failed),
@@ -122,6 +133,8 @@ impl Seen {
                 "ready_capped": lane.ready_capped,
                 "oldest": lane.oldest,
                 "running": self.running_in(&lane.lane),
+                "suspended": self.suspended_in(&lane.lane),
+                "suspended_capped": self.suspended_more,
                 "submitted_per_second": self.submitted.of_lane(&lane.lane),
                 "completed_per_second": self.completed.of_lane(&lane.lane),
                 "failed_per_second": self.failed.of_lane(&lane.lane),

@@ -9,6 +9,7 @@ mod config;
 mod crash;
 mod demo;
 mod doctor;
+mod examples;
 mod mistakes;
 mod operators;
 #[cfg(feature = "otel")]

@@ -4,7 +4,7 @@ use crate::program::{Process, Workdir};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-const PYTHON: &str = "python3";
+pub(crate) const PYTHON: &str = "python3";
 
 impl Workdir {
     /// Starts a server on a free port; answers it and its address.
@@ -26,7 +26,7 @@ impl Workdir {
     }
 }
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -85,11 +85,11 @@ fn a_server_that_cannot_start_says_why() {
 }
 
 /// A worker in another language; killed when it is dropped.
-struct Foreign(Child);
+pub(crate) struct Foreign(Child);
 
 impl Foreign {
     /// Starts an example with an interpreter.
-    fn start(interpreter: &str, example: &str, url: &str) -> Self {
+    pub(crate) fn start(interpreter: &str, example: &str, url: &str) -> Self {
         let mut worker = Command::new(interpreter);
         worker.arg(repository().join("examples").join(example)).arg(url);
         Self(worker.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())

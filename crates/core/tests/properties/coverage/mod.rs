@@ -2,6 +2,7 @@
 
 mod invariants;
 mod seeds;
+mod waiting;
 mod weak_points;
 
 use crate::checks::CHECKS;
@@ -18,6 +19,8 @@ enum Guard {
     Type(&'static str),
     /// A test of the rules: its file and its name.
     Test(&'static str, &'static str),
+    /// The design cut it, in this sentence.
+    Cut(&'static str),
     /// It became something better, which other rows guard.
     Better(&'static str),
     /// It is not for the rules to decide.
@@ -31,6 +34,7 @@ macro_rules! sources {
     ($($file:literal),* $(,)?) => {
         fn source(file: &str) -> &'static str {
             match file {
+                "token" => include_str!("../../../src/token.rs"),
                 "ids" => include_str!("../../../src/ids.rs"),
                 $($file => include_str!(concat!("../../../src/rules/tests/", $file, ".rs")),)*
                 other => panic!("no tests in {other}"),
@@ -67,6 +71,7 @@ sources!(
     "submit",
     "suspend",
     "timeout",
+    "token_keys",
     "unique",
     "vectors",
     "view",
@@ -88,6 +93,7 @@ fn describe(guard: &Guard) -> String {
             assert!(found, "there is no test {name} in {file}");
             format!("tested: {file}::{name}")
         }
+        Guard::Cut(what) => format!("cut: {what}"),
         Guard::Better(what) => format!("became better: {what}"),
         Guard::Elsewhere(what) => format!("not of the rules: {what}"),
         Guard::NotYet(what) => format!("not yet: {what}"),
@@ -116,6 +122,18 @@ fn every_weak_point_is_watched() {
         print(&format!("W{number}"), weak_points::guards(number));
     }
     assert!(weak_points::guards(36).is_empty());
+}
+
+#[test]
+fn every_invariant_and_weak_point_of_waiting_has_its_guard_or_was_cut() {
+    for number in 1..=waiting::INVARIANTS {
+        print(&format!("B{number}"), waiting::guards(number));
+    }
+    for number in 1..=waiting::WEAK_POINTS {
+        print(&format!("BW{number}"), waiting::weak_points(number));
+    }
+    assert!(waiting::guards(waiting::INVARIANTS + 1).is_empty());
+    assert!(waiting::weak_points(waiting::WEAK_POINTS + 1).is_empty());
 }
 
 #[test]
