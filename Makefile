@@ -55,7 +55,7 @@ soak: ## Run fresh seeds for MINUTES=10 and write a line into docs/ledger.md
 fuzz: ## Give every parser CASES=100000 hostile inputs
 	@PROPTEST_CASES=$(CASES) $(CARGO) test --no-fail-fast $(FUZZED:%=-p %) --lib --bins --test fuzz fuzz
 
-chaos: deps ## Kill processes and break servers under load for a quarter of an hour, and have the history judged
+chaos: deps ## Kill processes and break servers under load for about 20 minutes, and have the history judged
 	@$(CARGO) build -p onward-chaos -p onward-checker
 	@$(CARGO) run -q -p onward-chaos -- all
 
