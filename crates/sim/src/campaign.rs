@@ -1,6 +1,6 @@
 //! Many runs at once: every seed on its own, spread over the machine's cores.
 
-use crate::{FaultCounts, Keep, Mutant, Report, run};
+use crate::{FaultCounts, Keep, Mutant, Report, Tally, run};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,8 @@ pub struct Totals {
     pub operations: u64,
     /// Faults by kind.
     pub faults: FaultCounts,
+    /// How often what waiting consists of happened.
+    pub waits: Tally,
     /// All trace hashes together, whatever their order.
     pub hash: u64,
     /// The fewest commands of any run.
@@ -45,6 +47,7 @@ impl Totals {
         for (fault, count) in &report.faults {
             *self.faults.entry(*fault).or_default() += count;
         }
+        self.waits.add(&report.waits);
         if report.violation.is_some() {
             self.failures.push(report);
         }

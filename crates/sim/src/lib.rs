@@ -29,7 +29,7 @@ mod trace;
 mod world;
 
 pub use campaign::{Totals, first_failure, many};
-pub use checker::Violation;
+pub use checker::{Tally, Violation};
 pub use faults::{Fault, FaultCounts};
 pub use ledger::{Entry, line, next_seed};
 pub use mutants::{Mutant, NOT_APPLICABLE};

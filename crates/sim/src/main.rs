@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Parser};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_sim::{
-    Entry, FAILED, Fault, Keep, Mutant, NOT_APPLICABLE, REGRESSION, Report, Totals, first_failure, fresh_seeds, line,
+    Entry, FAILED, Fault, Keep, Mutant, NOT_APPLICABLE, REGRESSION, Report, Tally, Totals, first_failure, fresh_seeds, line,
     many, next_seed, run,
 };
 use std::io::Write;
@@ -103,6 +103,7 @@ fn replay(seed: u64, mutant: Option<Mutant>, verbose: bool) -> bool {
     let report = run(seed, mutant, if verbose { Keep::Print(LAST_STEPS) } else { Keep::Last(LAST_STEPS) });
     show(&report);
     println!("{}", faults(&report.faults));
+    println!("{}", waits(&report.waits));
     println!(
         "1 seeds, {} commands, {} operations, {} faults in {} of simulated time",
         report.commands,
@@ -146,6 +147,11 @@ fn faults(counts: &onward_sim::FaultCounts) -> String {
     format!("faults: {}", shown.collect::<Vec<_>>().join(", "))
 }
 
+fn waits(tally: &Tally) -> String {
+    let shown = tally.iter().map(|(what, count)| format!("{count} {what}"));
+    format!("waits: {}", shown.collect::<Vec<_>>().join(", "))
+}
+
 /// Runs the seeds of every test run.
 fn run_kept(regression: Option<u64>, fresh: Option<u64>, commit: Option<&str>) -> bool {
     let mut seeds: Vec<u64> =
@@ -184,6 +190,7 @@ fn conclude(totals: &Totals, took_ms: u64) -> bool {
         }
     }
     println!("{}", faults(&totals.faults));
+    println!("{}", waits(&totals.waits));
     println!("each seed had at least {} commands and {} faults", totals.commands_least, totals.faults_least);
     println!("all traces together {:016x}", totals.hash);
     println!(

@@ -1,9 +1,9 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
 use crate::actors::{
-    Caller, CalmRacer, Crowd, Operator, Reader, Steward, Submitter, WAITERS, Waiter, Worker, open_all,
+    Caller, CalmRacer, Crowd, Keeper, Operator, Reader, Signaller, Steward, Submitter, WAITERS, Waiter, Worker, open_all,
 };
-use crate::checker::{Checker, Violation};
+use crate::checker::{Checker, Tally, Violation};
 use crate::clock::{Timeline, sleep};
 use crate::dice::Dice;
 use crate::failover::Failover;
@@ -40,6 +40,8 @@ const WAITING: u64 = 0x7761_6974_2d30_3031;
 const TOLD_LATE_MAX: Span = Span::seconds(3);
 /// The same for messages that are delivered again.
 const REDELIVERIES: u64 = 0x6167_6169_6e2d_3031;
+/// The same for suspensions, signals and holds.
+const SUSPENDING: u64 = 0x7375_7370_656e_6431;
 /// Longer than an idempotency key is remembered and ended work is kept, whatever clock wrote it.
 const NIGHT: Span = Span::minutes(12);
 /// How long an engine may take to stop.
@@ -58,6 +60,8 @@ pub struct Report {
     pub operations: u64,
     /// Faults by kind.
     pub faults: FaultCounts,
+    /// How often what waiting consists of happened.
+    pub waits: Tally,
     /// How much simulated time passed.
     pub lasted: Span,
     /// What did not hold, if anything.
@@ -130,6 +134,9 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
     if generation(seed) >= Generation::Third {
         settings.later_faults.draw_redeliveries(&mut again);
     }
+    if generation(seed) >= Generation::Fourth {
+        settings.add_waiting(&mut Dice::new(seed ^ SUSPENDING));
+    }
     let timeline = Timeline::begin();
     let weather = Weather::new(dice.fork(), settings.odds, (settings.later_faults, later.fork()), settings.processes);
     let loses = settings.is_forgetful() || settings.later_faults.replica;
@@ -142,8 +149,9 @@ async fn live(seed: u64, mutant: Option<Mutant>, keep: Keep) -> Report {
         () = story(&world, dice, later, again) => {}
     }
     let operations = mutants::end();
+    let waits = hub.check(|checker| checker.tally().clone());
     let (hash, commands, faults, violation, last_steps) = hub.finish();
-    Report { seed, hash, commands, operations, faults, lasted: timeline.elapsed(), violation, last_steps }
+    Report { seed, hash, commands, operations, faults, waits, lasted: timeline.elapsed(), violation, last_steps }
 }
 
 /// Work and faults, then calm, then rest.
@@ -171,6 +179,15 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice, again: Dice)
     let scheduler = FaultScheduler::new(world.clone(), dice.fork());
     let injected = scheduler.injected();
     others.spawn(scheduler.run());
+    if let Some(odds) = world.settings.waiting {
+        let mut dice = Dice::new(world.seed() ^ SUSPENDING ^ 1);
+        for n in 0..2 {
+            let caller = Caller::new(world.clone(), dice.fork(), format!("sender {n}"));
+            others.spawn(Signaller::new(caller).run(odds.signals));
+        }
+        others.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "keeper".to_owned())).run(odds.keeps));
+        workers.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "helper".to_owned())).look_after());
+    }
     if let Some(pause) = world.settings.later_faults.crowds {
         others.spawn(Crowd(Caller::new(world.clone(), later.fork(), "crowd".to_owned())).run(pause));
     }

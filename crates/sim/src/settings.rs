@@ -47,6 +47,35 @@ pub(crate) struct Settings {
     pub(crate) waiters: bool,
     /// The faults that were added later.
     pub(crate) later_faults: LaterFaults,
+    /// How much attempts wait for the world; not at all in worlds of older generations, and in some of the newest.
+    pub(crate) waiting: Option<WaitingOdds>,
+}
+
+/// How much attempts wait for the world.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingOdds {
+    /// Turns of a worker in which it suspends its attempt, in a hundred.
+    pub(crate) suspends: u64,
+    /// The longest pause between two signals.
+    pub(crate) signals: Span,
+    /// The longest pause between two acts of operators on waits and holds.
+    pub(crate) keeps: Span,
+    /// Submits whose policy holds what is exhausted, in a hundred.
+    pub(crate) held_exhausted: u64,
+    /// The longest timeout of a suspension.
+    pub(crate) patience: Span,
+}
+
+impl WaitingOdds {
+    fn draw(dice: &mut Dice) -> Self {
+        Self {
+            suspends: dice.between(20, 70),
+            signals: dice.span(100, 1_500),
+            keeps: dice.span(300, 3_000),
+            held_exhausted: if dice.percent(50) { dice.between(5, 40) } else { 0 },
+            patience: dice.span(1_500, 15_000),
+        }
+    }
 }
 
 impl Settings {
@@ -75,7 +104,19 @@ impl Settings {
             members: dice.percent(35),
             waiters: false,
             later_faults: LaterFaults::default(),
+            waiting: None,
         }
+    }
+
+    /// Lets attempts wait for the world in most worlds. The others have more of everything else.
+    pub(crate) fn add_waiting(&mut self, dice: &mut Dice) {
+        self.waiting = dice.percent(85).then(|| WaitingOdds::draw(dice));
+    }
+
+    /// Commands after which a run calms down.
+    pub(crate) fn faulty_commands(&self) -> u64 {
+        // Suspensions and signals come on top.
+        if self.waiting.is_some() { 2 * FAULTY_COMMANDS } else { FAULTY_COMMANDS }
     }
 
     /// Adds the later faults.

@@ -133,7 +133,7 @@ fn next(view: &mut View, id: ExecutionId) -> Result<Looked, Stop> {
 
 /// The deadline passed: this is the end, wherever it stood.
 fn expire(view: &mut View, execution: &mut Execution, at: Moment) -> Result<What, Stop> {
-    let (attempt, paused) = lease::end_any(execution, AttemptEnd::Expired, at);
+    let (attempt, paused) = lease::end_any(view, execution, AttemptEnd::Expired, at)?;
     let failure = Failure::new(Category::timeout(), "the deadline passed");
     let expired_by = ExpiredBy::Deadline;
     let finished =
@@ -150,7 +150,7 @@ fn time_out(view: &mut View, execution: &mut Execution, active: &Active, at: Mom
 
 /// It was asked to stop and did not in time.
 fn stop_now(view: &mut View, execution: &mut Execution, by: Cancellation, at: Moment) -> Result<What, Stop> {
-    let ended = lease::end_any(execution, AttemptEnd::Cancelled, at);
+    let ended = lease::end_any(view, execution, AttemptEnd::Cancelled, at)?;
     finish::cancelled(view, execution, by, ended, at.stamp)
 }
 

@@ -4,7 +4,9 @@ use crate::record::{
     Active, Attempt, AttemptEnd, EndedAttempt, Execution, Format, Lease, Next, Pause, Paused, Record, State, Waiting,
 };
 use crate::rules::times::Moment;
+use crate::rules::waits;
 use crate::{Claim, CommandId, Key, LeaseId, Millis, Stop, View, WorkerName, limits};
+use std::collections::BTreeSet;
 
 /// Starts the next attempt under a new lease, or goes on with a paused one.
 pub(crate) fn begin(
@@ -54,9 +56,18 @@ pub(crate) fn end(
     end_as(execution, attempt, (active.lease.id, &active.lease.worker), (end, ended_by), at.stamp);
 }
 
-/// Ends whatever attempt has begun and not ended; answers which, and whether it was paused.
-pub(crate) fn end_any(execution: &mut Execution, how: AttemptEnd, at: Moment) -> (Option<u32>, bool) {
-    match execution.state.clone() {
+/// Ends whatever attempt has begun and not ended; answers which, and whether it was paused. A suspension that ends with it gives
+/// back what it took: a replay comes to the same waits again.
+pub(crate) fn end_any(
+    view: &mut View,
+    execution: &mut Execution,
+    how: AttemptEnd,
+    at: Moment,
+) -> Result<(Option<u32>, bool), Stop> {
+    if let Some((suspension, _)) = waits::suspended(execution) {
+        waits::give_back(view, execution, &suspension, &BTreeSet::new())?;
+    }
+    Ok(match execution.state.clone() {
         State::Active(active) => {
             end(execution, &active, how, None, at);
             (Some(active.attempt.number), false)
@@ -68,7 +79,7 @@ pub(crate) fn end_any(execution: &mut Execution, how: AttemptEnd, at: Moment) ->
             (Some(number), true)
         }
         State::Waiting(_) | State::Finished(_) => (None, false),
-    }
+    })
 }
 
 fn end_as(

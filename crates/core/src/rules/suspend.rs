@@ -166,7 +166,7 @@ impl Suspend {
             return Ok(event);
         }
         // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.
-        lease::end_any(execution, AttemptEnd::Cancelled, at);
+        lease::end_any(view, execution, AttemptEnd::Cancelled, at)?;
         Ok(finish::if_asked(view, execution, active, at.stamp)?.unwrap_or(event))
     }
 }

@@ -73,19 +73,19 @@ fn whole(
         }
         OnTimeout::Fail => {
             let end = AttemptEnd::Failed { failure: failure(), retry_at: None, held: false };
-            lease::end_any(execution, end, at);
+            lease::end_any(view, execution, end, at)?;
             let finished = Finished { failure: Some(failure()), ..Finished::new(Outcome::Failed, at.stamp) };
             finish::finish(view, execution, finished, event)
         }
         OnTimeout::Expire => {
-            lease::end_any(execution, AttemptEnd::Expired, at);
+            lease::end_any(view, execution, AttemptEnd::Expired, at)?;
             let expired_by = Some(ExpiredBy::SuspensionTimeout);
             let failure = Some(failure());
             let finished = Finished { failure, expired_by, ..Finished::new(Outcome::Expired, at.stamp) };
             finish::finish(view, execution, finished, event)
         }
         OnTimeout::Cancel => {
-            lease::end_any(execution, AttemptEnd::Cancelled, at);
+            lease::end_any(view, execution, AttemptEnd::Cancelled, at)?;
             let reason = Reason::new("what it waited for did not come in time");
             let cancelled = Some(Cancellation { by: Canceller::Timeout, reason });
             let finished = Finished { cancelled, ..Finished::new(Outcome::Cancelled, at.stamp) };

@@ -126,6 +126,7 @@ pub(crate) fn close(
         let waits = if suspension.is_met() { condition.closes(reached) } else { condition.waits() };
         waits.into_iter().cloned().collect()
     });
+    give_back(view, execution, suspension, &closed)?;
     let how = if suspension.is_met() { HowOver::Signals } else { how };
     let open = open_since(execution, suspension, &closed);
     let mut ends = Vec::with_capacity(closed.len());
@@ -199,6 +200,34 @@ pub(crate) fn put_back(execution: &mut Execution, suspension: Suspension, paused
 /// Keeps a signal for a wait that takes it later.
 pub(crate) fn keep(execution: &mut Execution, id: SignalId, signal: &SignalRecord) {
     execution.waits.get_or_insert_default().mail.push(Mail { wait: signal.wait.clone(), signal: id });
+}
+
+/// Returns to the mailbox what a suspension took for waits that its end leaves open: whoever comes to them again finds their
+/// signals. What a record keeps stays there. The mailbox keeps the order in which signals were accepted.
+pub(crate) fn give_back(
+    view: &mut View,
+    execution: &mut Execution,
+    suspension: &Suspension,
+    closed: &BTreeSet<WaitRef>,
+) -> Result<(), Stop> {
+    let is_kept = |wait: &WaitRef| closed.contains(wait) || suspension.over.get(wait).is_some_and(|over| over.recorded);
+    let open = suspension.taken.iter().filter(|one| !is_kept(&one.wait));
+    let mut mail: Vec<Mail> = open.map(|one| Mail { wait: one.wait.name.clone(), signal: one.signal }).collect();
+    if mail.is_empty() {
+        return Ok(());
+    }
+    mail.extend(execution.waits.as_mut().map(|waits| std::mem::take(&mut waits.mail)).unwrap_or_default());
+    let mut places = BTreeMap::new();
+    view.for_each(mail.iter().map(|mail| mail.signal), |view, id| {
+        // What cannot be read must not keep an execution from its end: it comes first.
+        if let Some(Record::Signal(record)) = view.get(&Key::Signal(execution.id, id))?.as_deref() {
+            places.insert(id, record.seq);
+        }
+        Ok(())
+    })?;
+    mail.sort_by_key(|mail| places.get(&mail.signal).copied());
+    execution.waits.get_or_insert_default().mail = mail;
+    Ok(())
 }
 
 /// What a signal did.

@@ -12,11 +12,18 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+/// Sets the streams for what waiting adds apart from all others.
+const WAITS: u64 = 0x7761_6974_732d_3031;
+/// Mixes a caller's name into its stream.
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
 /// Somebody who calls the engine.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) world: Arc<World>,
     pub(crate) dice: Dice,
+    /// For what waiting adds, so that it moves no other draw.
+    pub(crate) fresh: Dice,
     name: String,
 }
 
@@ -25,12 +32,15 @@ pub(crate) type Heard<T> = Option<Result<T, Error>>;
 
 impl Caller {
     pub(crate) fn new(world: Arc<World>, dice: Dice, name: String) -> Self {
-        Self { world, dice, name }
+        let own = name.bytes().fold(world.seed() ^ WAITS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+        let fresh = Dice::new(own);
+        Self { world, dice, fresh, name }
     }
 
     /// Another caller of the same name, for calls at the same time.
     pub(crate) fn split(&mut self) -> Self {
-        Self { world: self.world.clone(), dice: self.dice.fork(), name: self.name.clone() }
+        let (dice, fresh) = (self.dice.fork(), self.fresh.fork());
+        Self { world: self.world.clone(), dice, fresh, name: self.name.clone() }
     }
 
     /// Whether this caller misbehaves now, as some do while it is not calm.

@@ -125,7 +125,7 @@ impl Steward {
     }
 
     /// Calls under one id until there is an answer, and sometimes once more.
-    async fn operate(&mut self, namespace: &Namespace, id: ExecutionId, act: Act) {
+    pub(super) async fn operate(&mut self, namespace: &Namespace, id: ExecutionId, act: Act) {
         let operate = self.wanted(namespace, id, act);
         let command = operate.command;
         let (hub, forgetful) = (self.0.world.hub.clone(), self.0.world.settings.is_forgetful());

@@ -2,10 +2,10 @@
 
 use super::{Caller, boomerang};
 use crate::clock::sleep;
-use crate::settings::{FAULTY_COMMANDS, KINDS, class};
+use crate::settings::{KINDS, class};
 use futures_util::future::join_all;
 use onward_core::{
-    Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, Payload, Policy, RetryPolicy, Span,
+    Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, OnExhausted, Payload, Policy, RetryPolicy, Span,
     Submit, Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) struct Submitter(pub(crate) Caller);
 impl Submitter {
     /// Submits until the run has had enough commands.
     pub(crate) async fn run(mut self) {
-        while self.0.world.hub.commands() < FAULTY_COMMANDS {
+        while self.0.world.hub.commands() < self.0.world.settings.faulty_commands() {
             sleep(self.0.dice.span(0, 700)).await;
             if self.0.dice.percent(6) {
                 self.burst().await;
@@ -36,7 +36,9 @@ impl Submitter {
     async fn burst(&mut self) {
         let count = self.0.dice.between(2, 12);
         if self.0.dice.percent(50) {
-            let many: Vec<NewExecution> = (0..count).filter_map(|_| self.draw()).collect();
+            // The id of a signal follows from that of its call, which is not known here.
+            let plain = |new| NewExecution { signal: None, ..new };
+            let many: Vec<NewExecution> = (0..count).filter_map(|_| self.draw()).map(plain).collect();
             if let Some(process) = self.0.world.any(&mut self.0.dice) {
                 // Its ids are not known here, so a caller that is unsure cannot repeat it.
                 self.0.submit_many(&process, &many).await;
@@ -58,7 +60,7 @@ impl Submitter {
     pub(crate) async fn once_to(mut self, namespace: &Namespace, lane: &Lane) {
         if let Some(new) = self.draw() {
             let (namespace, lane, requires) = (namespace.clone(), lane.clone(), class(&[]));
-            let new = NewExecution { namespace, lane, requires, unique_key: None, idempotency_key: None, ..new };
+            let new = NewExecution { namespace, lane, requires, unique_key: None, signal: None, idempotency_key: None, ..new };
             self.submit(&new).await;
         }
     }
@@ -130,7 +132,24 @@ impl Submitter {
         acknowledged
     }
 
+    /// Something new; where attempts wait, some carry a signal to who has their unique key, and some are held once exhausted.
     fn draw(&mut self) -> Option<NewExecution> {
+        let mut new = self.draw_plain()?;
+        let Some(odds) = self.0.world.settings.waiting else { return Some(new) };
+        if new.idempotency_key.is_none() && self.0.fresh.percent(odds.held_exhausted) {
+            new.policy.on_exhausted = Some(OnExhausted::Pause);
+        }
+        if new.idempotency_key.is_none() && self.0.fresh.percent(8) {
+            let key = UniqueKey::parse(&format!("only/{}", self.0.fresh.below(UNIQUE_KEYS))).ok()?;
+            new.unique_key = Some(key);
+        }
+        if new.unique_key.is_some() && self.0.fresh.percent(50) {
+            new.signal = Some(Box::new(super::new_signal(&mut self.0.fresh, None)));
+        }
+        Some(new)
+    }
+
+    fn draw_plain(&mut self) -> Option<NewExecution> {
         let settings = self.0.world.settings.clone();
         let now = self.0.world.hub.now();
         let dice = &mut self.0.dice;
@@ -195,6 +214,7 @@ impl Submitter {
             priority: 0,
             tags: BTreeMap::new(),
             unique_key: None,
+            signal: None,
             requires: class(&[]),
             policy: Policy {
                 dedup_window: settings.long_night.then_some(limits::DEDUP_WINDOW_MIN),

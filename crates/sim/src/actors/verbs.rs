@@ -1,7 +1,9 @@
 //! The verbs that callers send: how each is shown, and what the checkers learn of it and of its answer.
 
 use crate::checker::{Checker, Since};
-use onward_core::{Addressed, Millis, Operate, Progress, Report, Submit};
+use onward_core::{
+    Addressed, Millis, NewSignal, Operate, Progress, Report, Signal, SignalName, Submit, Suspend,
+};
 use onward_engine::Error;
 
 /// A verb whose answers are checked.
@@ -73,5 +75,37 @@ impl WatchedVerb for Operate {
 
     fn answered(&self, checker: &mut Checker, since: Since, _: Millis, answer: &Result<Self::Reply, Error>) {
         checker.operated(since, self, answer);
+    }
+}
+
+impl WatchedVerb for Suspend {
+    fn shown(&self) -> String {
+        let Self { command, fence, new } = self;
+        format!("suspend {} epoch {} by {command} on {new:?}", fence.execution, fence.epoch)
+    }
+
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.suspends(self);
+    }
+
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.suspended(since, now, self, answer);
+    }
+}
+
+impl WatchedVerb for Signal {
+    fn shown(&self) -> String {
+        let NewSignal { wait, name, idempotency_key, .. } = &*self.signal;
+        let (name, key) = (name.as_ref().map(SignalName::as_str), idempotency_key.as_ref().map(|key| key.as_str()));
+        let (own, by, proof) = (self.signal_id(), &self.by, &self.proof);
+        format!("signal {own} to {} {wait} name {name:?} key {key:?} by {by:?} proof {proof:?}", self.execution)
+    }
+
+    fn goes_out(&self, checker: &mut Checker) {
+        checker.signals(self);
+    }
+
+    fn answered(&self, checker: &mut Checker, since: Since, now: Millis, answer: &Result<Self::Reply, Error>) {
+        checker.signalled(since, now, self, answer);
     }
 }

@@ -1,5 +1,6 @@
 //! Claims, works, renews and reports; stalls, vanishes and repeats itself now and then.
 
+use super::suspender::{Suspender, Suspending};
 use super::{Caller, boomerang};
 use crate::clock::sleep;
 use crate::faults::Fault;
@@ -7,7 +8,7 @@ use crate::world::Running;
 use onward_core::record::Execution;
 use onward_core::{
     Category, Claimed, CommandId, End, Failure, Fence, Payload, Progress, Reason, Rejection, Report, Reported, Span,
-    When, end, limits,
+    WaitResult, When, end, limits,
 };
 use onward_engine::{Error, Wants};
 use std::collections::VecDeque;
@@ -34,16 +35,19 @@ const PAST_MAX: usize = 8;
 const BOOMERANG_ATTEMPTS: u32 = limits::PURGE_PIECE as u32 + 2;
 
 /// Work whose lease a worker holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct HeldWork {
     fence: Fence,
     is_kept: bool,
+    /// A wait that was over when the work was claimed, as its worker was told of it.
+    over: Option<WaitResult>,
 }
 
 impl HeldWork {
     fn new(work: &Claimed) -> Self {
         let is_kept = boomerang().is_none_or(|kind| kind != work.kind) || work.fence.attempt > BOOMERANG_ATTEMPTS;
-        Self { fence: work.fence, is_kept }
+        let over = work.woke.as_ref().and_then(|woke| woke.waits.first().cloned());
+        Self { fence: work.fence, is_kept, over }
     }
 }
 
@@ -61,11 +65,12 @@ pub(crate) struct Worker {
     wants: Wants,
     /// The newest reports, oldest first.
     past: VecDeque<MadeReport>,
+    suspender: Suspender,
 }
 
 impl Worker {
     pub(crate) fn new(caller: Caller, wants: Wants) -> Self {
-        Self { caller, wants, past: VecDeque::new() }
+        Self { caller, wants, past: VecDeque::new(), suspender: Suspender::default() }
     }
 
     pub(crate) async fn run(mut self) {
@@ -82,6 +87,9 @@ impl Worker {
         let old_repeats = self.caller.world.settings.later_faults.old_repeats;
         if old_repeats > 0 && self.caller.errs(old_repeats) {
             self.repeat_old().await;
+        }
+        if self.caller.world.settings.waiting.is_some() && !self.caller.world.is_calm() && self.caller.fresh.percent(6) {
+            self.suspender.repeat_old(&mut self.caller).await;
         }
         let calm = self.caller.world.is_calm();
         let waits: &[u64] = if calm { &[20_000] } else { &[0, 300, 3_000, 10_000] };
@@ -109,7 +117,7 @@ impl Worker {
 
     /// Does the first piece of work that it holds; the answer is what it got on top.
     async fn serve(&mut self, held: &[HeldWork]) -> Vec<Claimed> {
-        let Some(HeldWork { fence, is_kept }) = held.first().copied() else { return Vec::new() };
+        let Some(HeldWork { fence, is_kept, over }) = held.first().cloned() else { return Vec::new() };
         if !is_kept {
             self.report(fence, Fortune::GivenBack).await;
             return Vec::new();
@@ -135,11 +143,26 @@ impl Worker {
                 }
             }
         }
+        if self.suspends(fence, over.as_ref()).await == Suspending::Gone {
+            return Vec::new();
+        }
         if fortune == Fortune::Succeeds && self.caller.dice.percent(15) {
             return self.go_on(fence).await;
         }
         self.report(fence, fortune).await;
         Vec::new()
+    }
+
+    /// Perhaps suspends the attempt instead of going on.
+    async fn suspends(&mut self, fence: Fence, over: Option<&WaitResult>) -> Suspending {
+        let Some(odds) = self.caller.world.settings.waiting else { return Suspending::GoesOn };
+        // In the calm everything comes to an end.
+        let percent = if self.caller.world.is_calm() { odds.suspends / 3 } else { odds.suspends };
+        let known = over.filter(|_| self.caller.fresh.percent(50));
+        if known.is_none() && !self.caller.fresh.percent(percent) {
+            return Suspending::GoesOn;
+        }
+        self.suspender.suspend(&mut self.caller, odds, fence, known).await
     }
 
     fn fortune(&mut self) -> Fortune {

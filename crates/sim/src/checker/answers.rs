@@ -3,7 +3,7 @@
 use super::calls::Since;
 use super::executions::Holding;
 use super::{Checker, Stage, execution};
-use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Outcome, PublicState, State};
+use onward_core::record::{AttemptEnd, EndedAttempt, Execution, Next, Outcome, PublicState, State, Waiting};
 use onward_core::{
     Claimed, CommandId, ExecutionId, Fence, Key, LeaseId, Millis, Payload, PayloadSlot, Rejection, Renewed, WorkerName,
 };
@@ -107,6 +107,7 @@ impl Checker {
         if !ended && !self.past.any(id, |execution| is_given(execution, worker, work)) {
             return self.violate(ANSWERS, format!("the lease on {id} is not what was committed for {worker}"));
         }
+        self.claimed_woken(work);
         // What is removed by now takes its payloads along, so the store cannot tell.
         if self.calls.input(id) != Some(&work.input) {
             self.violate(ANSWERS, format!("the input of {id} is not what was submitted"));
@@ -227,6 +228,11 @@ impl Checker {
 fn is_given(execution: &Execution, worker: &WorkerName, work: &Claimed) -> bool {
     let State::Active(active) = &execution.state else {
         // Taken away in the commit that gave it out.
+        if let State::Waiting(Waiting { next: Next::Resume(paused), .. }) = &execution.state
+            && (paused.lease, paused.attempt.number, &paused.worker) == (work.fence.lease, work.fence.attempt, worker)
+        {
+            return true;
+        }
         return execution.last.as_ref().is_some_and(|last| {
             (last.lease, last.number, &last.worker) == (work.fence.lease, work.fence.attempt, worker)
         });

@@ -166,7 +166,12 @@ impl Calls {
         else {
             return Ok(());
         };
-        if known {
+        // An operator's pause is no call of the holder: what is remembered last is then an older one.
+        let old = match before.map(|before| &before.state) {
+            Some(State::Active(active)) => active.attempt.pauses.iter().any(|(by, _)| by == command),
+            _ => false,
+        };
+        if known || old {
             return Ok(());
         }
         self.happened(*command)?;

@@ -1,8 +1,8 @@
 //! What was acknowledged after a replica had it is still there when the replica has taken over.
 
 use super::Checker;
-use onward_core::record::{EndedAttempt, Record};
-use onward_core::{CommandId, ExecutionId, Key, Lane, Namespace, limits};
+use onward_core::record::{EndedAttempt, Execution, Record};
+use onward_core::{CommandId, ExecutionId, Key, Lane, Namespace, SignalId, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What callers were told that it happened.
@@ -13,6 +13,8 @@ pub(super) struct Acknowledged {
     ends: BTreeMap<CommandId, (ExecutionId, u32)>,
     /// The calls of operators, with their executions.
     operations: BTreeMap<CommandId, ExecutionId>,
+    /// The signals of which their senders were told what they did.
+    signals: BTreeSet<(ExecutionId, SignalId)>,
     /// The newest decision about each lane.
     lanes: BTreeMap<(Namespace, Lane), u64>,
 }
@@ -29,6 +31,10 @@ impl Acknowledged {
     pub(super) fn decided(&mut self, namespace: &Namespace, lane: &Lane, revision: u64) {
         let newest = self.lanes.entry((namespace.clone(), lane.clone())).or_default();
         *newest = revision.max(*newest);
+    }
+
+    pub(super) fn signalled(&mut self, id: ExecutionId, signal: SignalId) {
+        self.signals.insert((id, signal));
     }
 
     pub(super) fn ended(&mut self, command: CommandId, id: ExecutionId, attempt: u32) {
@@ -52,6 +58,13 @@ impl Checker {
         let lost = self.acknowledged.operations.iter().find(|(command, id)| !self.remembers(**command, **id));
         if let Some((command, id)) = lost {
             return self.violate("durability", format!("what {command} did to {id} was acknowledged and is lost"));
+        }
+        let lost = self.acknowledged.signals.iter().find(|(id, signal)| {
+            let goes = self.execution(*id).map_or_else(|| self.is_removed(*id), Execution::is_purging);
+            !goes && self.record(&Key::Signal(*id, *signal)).is_none()
+        });
+        if let Some((id, signal)) = lost {
+            return self.violate("durability", format!("signal {signal} of {id} was acknowledged and is lost"));
         }
         let lost = self.acknowledged.lanes.iter().find(|((namespace, lane), revision)| {
             let master = self.record(&Key::LaneMaster(namespace.clone(), lane.clone()));

@@ -22,8 +22,9 @@ impl Chronicle {
 
     pub(super) fn committed(&mut self, changes: &[Change], events: &[Event]) -> Result<(), String> {
         for event in events {
-            // A removal is told to the world only: nobody is left to remember it.
-            if let Some(id) = event.execution().filter(|_| event.what != What::Purged) {
+            // A removal is told to the world only: nobody is left to remember it. A signal is a record of its own.
+            let is_line = !matches!(event.what, What::Purged | What::Signalled { .. });
+            if let Some(id) = event.execution().filter(|_| is_line) {
                 self.told.entry(id).or_default().push(Transition {
                     at: event.at,
                     by: event.by.clone(),

@@ -12,6 +12,7 @@
 //! | History | `history` | what pages tell; that they are written once is for `pieces` |
 //! | Idempotency | `idempotency` | |
 //! | Unique | `unique` | |
+//! | Signal, Wait | `waits` | with the suspension and the mailbox of their execution; that they are written once is for `pieces` too |
 //! | LaneMaster, LaneCopy | `lanes` | a decision and its copies |
 //! | Outbox, Message, Inbox, Dead | `messages` | the way of a message |
 //! | Class, Member, ApiKey | none | nothing holds for them but what holds for every record |
@@ -28,6 +29,10 @@
 //! - *pieces*: what stands beside an execution is written once and gone before it; only what ended is removed, when
 //!   somebody asked or its time was over, and then for good.
 //! - *unique*: a unique key stands for one execution that has not ended.
+//! - *waits*: every accepted signal is in the mailbox, taken by one wait, or was ignored; a condition is met when it holds, and
+//!   then the attempt goes on in the same commit and each wait that ends has a record; no signal counts at or after a
+//!   timeout, and no proof at or after its end, by the store's clock; a timeout fires once and never early; a wait is
+//!   answered in one way only.
 //! - *requests*: an execution is born with the arguments and the delay of its submit, and with the right time once all
 //!   clocks are corrected.
 //! - *fence*: an attempt ends by the call of its own holder; what was refused did not happen.
@@ -64,10 +69,13 @@ mod requests;
 mod submits;
 mod unique;
 mod verbs;
+mod waits;
 
 pub(crate) use calls::Since;
 pub(crate) use executions::Stage;
 pub(crate) use reads::Walk;
+pub use waits::Tally;
+pub(crate) use waits::{is_same, named};
 
 use durability::Acknowledged;
 use executions::Executions;
@@ -81,6 +89,7 @@ use onward_store as store;
 use past::Past;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use waits::Waits;
 
 /// The number of a commit and its time by the store's clock.
 type When = (u64, Millis);
@@ -123,6 +132,7 @@ pub(crate) struct Checker {
     feed: Feed,
     calls: calls::Calls,
     acknowledged: Acknowledged,
+    waits: Waits,
     /// How often the store lost commits.
     rollbacks: u64,
     /// Everything that faults had cost is mended.
@@ -185,6 +195,7 @@ impl Checker {
         self.born(&changes, now);
         let verdicts = [
             ("executions", self.executions.committed((self.seq, now), &changes, &events)),
+            ("waits", self.waiting((self.seq, now), &changes, &events)),
             ("history", self.chronicle.committed(&changes, &events)),
             ("pieces", self.pieces(&changes, &events).and_then(|()| self.removals(&changes, &events, now))),
             ("unique", self.unique_keys(&changes)),
@@ -277,6 +288,7 @@ impl Checker {
         self.lanes.rolled_back((self.seq, now), &changes);
         self.messages.rolled_back(&changes);
         self.calls.rolled_back(&changes);
+        self.waits_rolled_back(&changes);
     }
 }
 

@@ -49,6 +49,7 @@ impl Checker {
                 let happened = self.past.any(id, |x| x.operated.iter().any(|done| done.by == command));
                 self.refused(command, id, happened);
                 let is_right = self.rightly_refused(since, id, rejection);
+                let is_right = is_right || self.wait_act_rightly_refused(since, id, act, rejection);
                 if !is_right && since.rollbacks == self.rollbacks && !self.executions.is_void(id) {
                     self.unjustified(act.name(), rejection, &id);
                 }
@@ -70,7 +71,7 @@ impl Checker {
                 any(&|stage| stage.is_unfinished() && stage.public() == Some(*state))
             }
             Rejection::NotWaiting { state, .. } => {
-                let waits = |stage: &Stage| matches!(stage, Stage::Ready(_) | Stage::Delayed { .. });
+                let waits = |stage: &Stage| matches!(stage.beneath(), Stage::Ready(_) | Stage::Delayed { .. });
                 any(&|stage| !waits(stage) && stage.public() == Some(*state))
             }
             Rejection::NotActive { state, .. } => {

@@ -1,8 +1,8 @@
 //! What every execution has been: a read shows a version that was the newest one at some moment while it was under way.
 
 use super::{Change, execution};
-use onward_core::record::{Execution, Record};
-use onward_core::{ExecutionId, Key};
+use onward_core::record::{Execution, Record, State};
+use onward_core::{ExecutionId, Key, LeaseId, Namespace, UniqueKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,27 @@ impl Past {
     pub(super) fn any(&self, id: ExecutionId, like: impl Fn(&Execution) -> bool) -> bool {
         let versions = self.0.get(&id).into_iter().flatten();
         versions.filter_map(|(_, record)| execution(record.as_deref())).any(like)
+    }
+
+    /// The executions that were submitted with a unique key.
+    pub(super) fn with_unique_key(&self, namespace: &Namespace, key: &UniqueKey) -> Vec<ExecutionId> {
+        let has = |first: &Execution| (&first.namespace, first.unique_key.as_ref()) == (namespace, Some(key));
+        self.0.keys().filter(|id| self.first(**id).is_some_and(has)).copied().collect()
+    }
+
+    /// What an execution was at any time since a commit.
+    pub(super) fn since(&self, id: ExecutionId, since: u64) -> impl Iterator<Item = &Execution> {
+        let versions = self.0.get(&id).map_or(&[][..], Vec::as_slice);
+        let first = versions.iter().rposition(|(seq, _)| *seq <= since);
+        versions[first.unwrap_or(0)..].iter().filter_map(|(_, record)| execution(record.as_deref()))
+    }
+
+    /// The life in which a lease was held, as far as a version shows it.
+    pub(super) fn life_under(&self, id: ExecutionId, lease: LeaseId) -> Option<u32> {
+        let versions = self.0.get(&id).into_iter().flatten().rev();
+        let mut held = versions.filter_map(|(_, record)| execution(record.as_deref()));
+        let is_held = |x: &&Execution| matches!(&x.state, State::Active(active) if active.lease.id == lease);
+        held.find(is_held).map(|x| x.life)
     }
 
     /// Whether this is what an execution was at any time since a commit.

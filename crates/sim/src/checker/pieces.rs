@@ -1,4 +1,5 @@
-//! What stands beside an execution (payloads, ended attempts, pages of its history): written once and gone before it.
+//! What stands beside an execution (payloads, ended attempts, pages of its history, signals, waits that are over): written
+//! once and gone before it.
 
 use super::{Change, Checker, Stage};
 use onward_core::record::{Record, StoredPayload};
@@ -20,6 +21,7 @@ impl Checker {
                     continue;
                 }
                 Key::Attempt(id, _) | Key::Payload(id, _) | Key::History(id, _) => id,
+                Key::Signal(id, _) | Key::Wait(id, _) => id,
                 Key::Errand(id, _) => {
                     self.errand(id, change)?;
                     continue;
@@ -83,9 +85,10 @@ impl Checker {
     /// At rest nothing stands beside what is gone.
     pub(super) fn nothing_left(&self) -> Result<(), String> {
         for seen in self.mirror.values() {
-            let (Key::Attempt(id, _) | Key::Payload(id, _) | Key::History(id, _) | Key::Errand(id, _)) = seen.key
-            else {
-                continue;
+            let id = match seen.key {
+                Key::Attempt(id, _) | Key::Payload(id, _) | Key::History(id, _) | Key::Errand(id, _) => id,
+                Key::Signal(id, _) | Key::Wait(id, _) => id,
+                _ => continue,
             };
             if self.execution(id).is_none() {
                 return Err(format!("{} was left behind", seen.key));

@@ -91,7 +91,10 @@ impl Checker {
         let stored = match slot {
             PayloadSlot::Input => Some(&execution.input),
             PayloadSlot::Result => execution.result.as_ref(),
-            PayloadSlot::Signal(_) => None,
+            PayloadSlot::Signal(signal) => match self.record(&Key::Signal(execution.id, signal)) {
+                Some(Record::Signal(record)) => Some(&record.payload),
+                _ => None,
+            },
         };
         match stored? {
             StoredPayload::Json(json) => Some(Payload::Json(json.clone())),

@@ -11,6 +11,7 @@ impl Checker {
     /// A submit goes out.
     pub(crate) fn submits(&mut self, submit: &Submit) {
         self.calls.submits(submit);
+        self.sends_along(submit);
     }
 
     /// A submit was answered.
@@ -59,7 +60,8 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let partition = ids.map(|(_, id)| id.partition());
-                let is_right = self.rightly_turned_away(since, now, partition, new, rejection);
+                let is_right = self.rightly_turned_away(since, now, partition, new, rejection)
+                    || ids.is_some_and(|ids| self.signal_along_refused((since, now), ids, new, rejection));
                 if since.rollbacks == self.rollbacks && !is_right {
                     self.unjustified("a submit", rejection, &new.lane);
                 }

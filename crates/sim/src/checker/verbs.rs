@@ -32,7 +32,7 @@ impl Checker {
                 self.resulted(fence, &complete.result);
             }
             End::Fail(_) => self.ended(command, fence, |end| match end {
-                AttemptEnd::Failed { retry_at, .. } => follows(*retry_at, retry_at.is_none()),
+                AttemptEnd::Failed { retry_at, held, .. } => follows(*retry_at, retry_at.is_none() && !held),
                 _ => false,
             }),
             End::Cancel(_) => self.ended(command, fence, |end| *end == AttemptEnd::Cancelled && follows(None, true)),
@@ -57,7 +57,7 @@ impl Checker {
 
     /// Whether a call ever paused an attempt so, as its execution or the attempt itself remembers. One commit may pause an
     /// attempt, end it and begin another.
-    fn was_paused(&self, fence: Fence, command: CommandId, so: impl Fn(Pause) -> bool) -> bool {
+    pub(super) fn was_paused(&self, fence: Fence, command: CommandId, so: impl Fn(Pause) -> bool) -> bool {
         let followed = match self.record(&Key::Attempt(fence.execution, fence.attempt)) {
             Some(Record::Attempt(ended)) => ended.pauses.iter().find(|(by, _)| *by == command).map(|(_, pause)| *pause),
             _ => None,

@@ -80,7 +80,10 @@ fn chronicle(view: &mut View<'_>, told: usize) -> Result<(), Stop> {
             view.trim(key, pages + limits::HISTORY_PAGE as u64);
             continue;
         }
-        let new: Vec<_> = view.events()[told..].iter().filter(|event| event.execution() == Some(id)).cloned().collect();
+        // A signal is in the feed and not in the history of its execution.
+        let is_line = |what: &What| !matches!(what, What::Signalled { .. });
+        let own = view.events()[told..].iter().filter(|event| event.execution() == Some(id) && is_line(&event.what));
+        let new: Vec<_> = own.cloned().collect();
         let first = pages + (execution.history.len() - new.len()) as u64;
         for (at, event) in (first + 1..).zip(new) {
             view.append(key.clone(), at, entry(event.at, &event.what).into());

@@ -32,7 +32,7 @@ impl OperatorAct for Cancel {
             }
             (State::Active(active), Some(asked)) => Ok(ask(execution, active, asked, at.stamp)),
             _ => {
-                let ended = lease::end_any(execution, AttemptEnd::Cancelled, at);
+                let ended = lease::end_any(view, execution, AttemptEnd::Cancelled, at)?;
                 Ok((finish::cancelled(view, execution, cancellation, ended, at.stamp)?, ActOutcome::Cancelled))
             }
         }

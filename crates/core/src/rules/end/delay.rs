@@ -30,7 +30,7 @@ impl LeaseEnd for Delay {
         let mut event = What::Delayed { attempt: active.attempt.number, until };
         if active.stop.is_some() {
             // The pause is remembered with the attempt that ends here, so that a repeat gets its answer.
-            lease::end_any(execution, AttemptEnd::Cancelled, at);
+            lease::end_any(view, execution, AttemptEnd::Cancelled, at)?;
             event = finish::if_asked(view, execution, &active, at.stamp)?.unwrap_or(event);
         }
         Ok((event, Reported::again(until)))

@@ -29,7 +29,8 @@ pub(super) fn waits(change: &Change<'_>) {
 /// A signal is in the mailbox, or taken by one wait, or was ignored; never two of them.
 fn taken_once(change: &Change<'_>, execution: &Execution, keys: &[&Key]) {
     let mail: Vec<SignalId> = execution.waits.iter().flat_map(|waits| &waits.mail).map(|mail| mail.signal).collect();
-    assert!(mail.len() <= limits::MAILBOX_MAX);
+    // A sender finds room for so many; what a suspension had taken that ended with its execution comes back to them.
+    assert!(mail.len() <= limits::MAILBOX_MAX + limits::CONDITION_SIGNALS_MAX as usize);
     let recorded = keys.iter().filter_map(|key| match change.after.record(key) {
         Some(Record::Wait(over)) => Some(&over.signals),
         _ => None,

@@ -1,7 +1,7 @@
 //! What may change in an execution's record besides its stage, and with which event.
 
 use super::Stage;
-use onward_core::record::{Active, EndedAttempt, Execution, Finished, State, StoredPayload};
+use onward_core::record::{Active, EndedAttempt, Execution, Finished, Readiness, State, StoredPayload, Waiting};
 use onward_core::{Event, Json, Millis, Span, What, limits};
 
 /// What never changes did not, what changes by a call alone changed with its event, and time did not go back.
@@ -56,7 +56,13 @@ pub(super) fn unchanged(before: &Execution, after: &Execution, events: &[&Event]
 pub(super) fn silent(before: &Execution, after: &Execution, now: Millis) -> Result<(), String> {
     let mut expected = if is_stub(after) { emptied(before.clone()) } else { before.clone() };
     expected.changed_at = after.changed_at;
+    // What may change about waits without an event is for `waits`.
+    expected.waits.clone_from(&after.waits);
     match (&mut expected.state, &after.state) {
+        (
+            State::Waiting(Waiting { readiness: Readiness::Suspended(old), .. }),
+            State::Waiting(Waiting { readiness: Readiness::Suspended(new), .. }),
+        ) => old.over.clone_from(&new.over),
         (State::Active(old), State::Active(new)) => {
             set_back(old, new, now)?;
             if let Stage::Active(holding) = Stage::of(before)
@@ -110,11 +116,10 @@ pub(super) fn ended(before: &Execution, after: &Execution) -> Result<(), String>
     let (run, ran_for) = match Stage::of(before) {
         Stage::Active(holding) => (holding.run.clone(), holding.ran_until(ended_at)),
         // Paused before, or paused and ended by the same call, or begun and ended within one commit.
-        Stage::Ready(Some(run)) | Stage::Delayed { paused: Some(run), .. } => {
-            let ran = run.ran;
-            (run, ran)
-        }
-        _ => return Ok(()),
+        stage => match stage.paused() {
+            Some(run) => (run.clone(), run.ran),
+            None => return Ok(()),
+        },
     };
     let right = ran == ran_for || (clamped(Some(before), after) && ran <= ran_for);
     if run.attempt == number && (run.started_at != started_at || !right) {

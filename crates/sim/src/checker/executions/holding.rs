@@ -145,6 +145,10 @@ impl Holding {
         Ok(Self { stop: Some(until), ..self.clone() })
     }
 
+    pub(in crate::checker) fn is_asked_to_stop(&self) -> bool {
+        self.stop.is_some()
+    }
+
     /// The attempt when it is paused.
     pub(super) fn pause(&self, at: Millis) -> Run {
         Run { ran: self.ran_until(at), ..self.run.clone() }

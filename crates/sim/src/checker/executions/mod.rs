@@ -12,7 +12,7 @@ pub(crate) use stage::Stage;
 
 use super::{Change, When, execution, idempotency};
 use life::Life;
-use onward_core::record::{Execution, Outcome, Record, State};
+use onward_core::record::{Execution, Next, Outcome, Record, State, Waiting};
 use onward_core::{CommandId, Event, ExecutionId, Fence, Key, LeaseId, Millis, What, WorkerName};
 use onward_engine::Wants;
 use stage::Terms;
@@ -259,9 +259,10 @@ impl Executions {
         if (execution.epoch, execution.attempts) != (life.epoch, life.claims) {
             return Err(format!("its record counts epoch {} and {} attempts", execution.epoch, execution.attempts));
         }
-        // A lease that was taken away in the commit that gave it out is known only by the attempt that ended.
+        // A lease that was taken away in the commit that gave it out is known only by the attempt that ended or was paused.
         let current = match &execution.state {
             State::Active(active) => Some(active.lease.id),
+            State::Waiting(Waiting { next: Next::Resume(paused), .. }) => Some(paused.lease),
             _ => execution.last.as_ref().map(|last| last.lease),
         };
         match current.and_then(|lease| self.leases.insert(lease, execution.id)) {

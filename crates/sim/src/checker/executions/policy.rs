@@ -4,7 +4,7 @@
 //! Like the stages this is a second statement of the rules, and shares no code with them.
 
 use onward_core::record::Execution;
-use onward_core::{Category, Event, Millis, RetryPolicy, Span, What};
+use onward_core::{Category, Event, Millis, OnExhausted, RetryPolicy, Span, What};
 use std::ops::RangeInclusive;
 
 /// How often an execution was tried again, as its events tell.
@@ -32,6 +32,10 @@ impl Tries {
         let listed = retry.categories.is_empty() || retry.categories.contains(category);
         let allowed = self.retries < retry.max_retries && listed && *category != Category::permanent();
         let tried = self.retries;
+        let held = matches!(&event.what, What::AttemptFailed { held: true, .. } | What::TimedOut { held: true, .. });
+        if held != (!allowed && pauses_when_exhausted(policy)) {
+            return Err(format!("after {tried} retries it was held for an operator: {held}"));
+        }
         if allowed != retry_at.is_some() {
             return Err(format!("a {} failure after {tried} retries was answered wrongly", category.as_str()));
         }
@@ -66,6 +70,11 @@ impl Tries {
     }
 }
 
+/// Whether an operator decides once nothing is left to try.
+fn pauses_when_exhausted(execution: &Execution) -> bool {
+    execution.policy.on_exhausted == Some(OnExhausted::Pause)
+}
+
 /// Whether an event only repeats the record's own time, because the clock from which pauses count shows less.
 fn kept(before: &Execution, event: &Event) -> bool {
     event.at <= before.changed_at
@@ -85,10 +94,13 @@ pub(super) fn obeyed(before: &Execution, after: &Execution, events: &[&Event]) -
     for event in events {
         match &event.what {
             What::AttemptFailed { .. } | What::TimedOut { .. } => tries.failed(before, event)?,
-            What::LeaseExpired { again_at, .. } | What::LeaseRevoked { again_at, .. } => {
+            What::LeaseExpired { again_at, held, .. } | What::LeaseRevoked { again_at, held, .. } => {
+                if *held != (again_at.is_none() && pauses_when_exhausted(before)) {
+                    return Err(format!("after {} lost leases it was held for an operator: {held}", tries.reclaims));
+                }
                 tries.lost(before.policy.max_reclaims(), (event.at, kept(before, event)), *again_at)?;
             }
-            What::Completed { .. } | What::Delayed { .. } => tries.reclaims_in_a_row = 0,
+            What::Completed { .. } | What::Delayed { .. } | What::Suspended { .. } => tries.reclaims_in_a_row = 0,
             // Nobody is told how the attempt ended that was asked to stop.
             What::Cancelled { .. } if after.reclaims_in_a_row == 0 => tries.reclaims_in_a_row = 0,
             // A new life.

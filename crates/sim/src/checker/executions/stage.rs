@@ -3,7 +3,9 @@
 //! This is a second, smaller statement of the rules, written from their description and sharing no code with them.
 
 use super::holding::{Holding, Run};
-use onward_core::record::{Canceller, Execution, ExpiredBy, Next, Outcome, PublicState, Readiness, State, Waiting};
+use onward_core::record::{
+    Canceller, Execution, ExpiredBy, HowOver, Next, OnTimeout, Outcome, PublicState, Readiness, State, Waiting, WhyHeld,
+};
 use onward_core::{LeaseId, Millis, Span, What};
 
 /// Where an execution stands.
@@ -19,6 +21,12 @@ pub(crate) enum Stage {
     Active(Holding),
     /// It waits for the world; its attempt goes on afterwards.
     Suspended(Option<Run>),
+    /// An operator decides whether it goes on; what it waits for goes on underneath.
+    Held {
+        /// Because no retry was left, and not by the wish of an operator.
+        exhausted: bool,
+        inner: Box<Stage>,
+    },
     Finished(Outcome),
     /// It is being removed; nothing can happen to it any more.
     Purging(Outcome),
@@ -40,6 +48,20 @@ impl Terms {
 impl Stage {
     /// What a record says.
     pub(crate) fn of(execution: &Execution) -> Self {
+        let inner = Self::underneath(execution);
+        match &execution.held {
+            Some(held) if inner.is_unfinished() => inner.held(held.why == WhyHeld::Exhausted),
+            _ => inner,
+        }
+    }
+
+    /// The same, held.
+    fn held(self, exhausted: bool) -> Self {
+        Self::Held { exhausted, inner: Box::new(self) }
+    }
+
+    /// What a record says, apart from a hold.
+    fn underneath(execution: &Execution) -> Self {
         let run = |next: &Next| next.paused().map(|paused| Run::of(&paused.attempt));
         match &execution.state {
             State::Waiting(Waiting { readiness: Readiness::Ready { .. }, next }) => Self::Ready(run(next)),
@@ -73,6 +95,10 @@ impl Stage {
                 until == at && runs(paused, found)
             }
             (Self::Ready(told), Self::Delayed { paused: found, .. }) => clamped && runs(told, found),
+            (Self::Suspended(told), Self::Suspended(found)) => runs(told, found),
+            (Self::Held { exhausted, inner: told }, Self::Held { exhausted: found, inner }) => {
+                exhausted == found && told.agrees(inner, clamped)
+            }
             (told, found) => told == found,
         }
     }
@@ -86,7 +112,24 @@ impl Stage {
     }
 
     pub(crate) fn is_unfinished(&self) -> bool {
-        matches!(self, Self::Ready(_) | Self::Delayed { .. } | Self::Active(_) | Self::Suspended(_))
+        matches!(
+            self,
+            Self::Ready(_) | Self::Delayed { .. } | Self::Active(_) | Self::Suspended(_) | Self::Held { .. }
+        )
+    }
+
+    /// The attempt that nobody runs and that goes on later, if there is one.
+    pub(crate) fn paused(&self) -> Option<&Run> {
+        match self {
+            Self::Ready(paused) | Self::Delayed { paused, .. } | Self::Suspended(paused) => paused.as_ref(),
+            Self::Held { inner, .. } => inner.paused(),
+            _ => None,
+        }
+    }
+
+    /// Where it stands apart from a hold.
+    pub(crate) fn beneath(&self) -> &Self {
+        if let Self::Held { inner, .. } = self { inner } else { self }
     }
 
     /// What users call it; `None` when there is no execution.
@@ -96,13 +139,16 @@ impl Stage {
             Self::Ready(_) => PublicState::Waiting,
             Self::Delayed { .. } => PublicState::Delayed,
             Self::Active(_) => PublicState::Active,
-            Self::Suspended(_) => PublicState::Suspended,
+            Self::Suspended(_) | Self::Held { .. } => PublicState::Suspended,
             Self::Finished(outcome) | Self::Purging(outcome) => outcome.public(),
         })
     }
 
     /// The stage that an event leads to; `said_at` is the event's time and `now` the store's at its commit.
     pub(super) fn after(&self, what: &What, said_at: Millis, now: Millis, terms: Terms) -> Result<Self, String> {
+        if matches!(what, What::Signalled { .. }) && self.is_unfinished() {
+            return Ok(self.clone());
+        }
         match self {
             Self::Absent => match what {
                 What::Submitted { delayed_until, .. } => Ok(waits(*delayed_until, said_at, None)),
@@ -121,7 +167,8 @@ impl Stage {
                 What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
                 _ => self.after_active(holding, what, said_at, now),
             },
-            Self::Suspended(_) => self.never(what),
+            Self::Suspended(run) => self.after_suspended(run.as_ref(), what, said_at, now, terms),
+            Self::Held { exhausted, inner } => inner.after_held(*exhausted, what, said_at, now, terms),
             Self::Finished(outcome) => match what {
                 What::TagsChanged | What::Annotated { .. } => Ok(self.clone()),
                 What::Replayed { .. } => Ok(Self::Ready(None)),
@@ -129,6 +176,61 @@ impl Stage {
                 _ => self.never(what),
             },
             Self::Purging(_) => self.never(what),
+        }
+    }
+
+    /// What can happen to work that is suspended: what it waits for is here, its time is over, or somebody ends it.
+    fn after_suspended(
+        &self,
+        run: Option<&Run>,
+        what: &What,
+        said_at: Millis,
+        now: Millis,
+        terms: Terms,
+    ) -> Result<Self, String> {
+        let is_own = |attempt: u32| {
+            let right = run.is_some_and(|run| run.attempt == attempt);
+            right.then_some(()).ok_or_else(|| format!("{what:?} while {run:?} was suspended"))
+        };
+        match what {
+            What::Resumed { attempt: Some(attempt), delayed_until, .. } => {
+                is_own(*attempt)?;
+                Ok(waits(*delayed_until, said_at, run.cloned()))
+            }
+            What::SuspensionTimedOut { attempt, then } => {
+                is_own(*attempt)?;
+                match then {
+                    OnTimeout::Escalate => Ok(self.clone()),
+                    OnTimeout::Fail => Ok(Self::Finished(Outcome::Failed)),
+                    OnTimeout::Cancel => Ok(Self::Finished(Outcome::Cancelled)),
+                    OnTimeout::Expire => Ok(Self::Finished(Outcome::Expired)),
+                    OnTimeout::Resume => self.never(what),
+                }
+            }
+            What::WaitClosed { .. } => Ok(self.clone()),
+            What::Rescheduled { .. } => self.never(what),
+            _ => self.after_waiting(run, what, said_at, now, terms),
+        }
+    }
+
+    /// What can happen to held work, of which this is what goes on underneath: everything but a claim.
+    fn after_held(
+        &self,
+        exhausted: bool,
+        what: &What,
+        said_at: Millis,
+        now: Millis,
+        terms: Terms,
+    ) -> Result<Self, String> {
+        match what {
+            What::Resumed { attempt: None, resumed_by: HowOver::Operator, delayed_until: None } => Ok(self.clone()),
+            What::Claimed { .. } => Err(format!("it was claimed although it is held: {self:?}")),
+            What::Paused { attempt: None, .. } => Ok(self.clone().held(false)),
+            What::Replayed { .. } if exhausted => Ok(Self::Ready(None)),
+            _ => {
+                let next = self.after(what, said_at, now, terms)?;
+                Ok(if next.is_unfinished() { next.held(exhausted) } else { next })
+            }
         }
     }
 
@@ -174,6 +276,7 @@ impl Stage {
         match what {
             What::TagsChanged | What::Annotated { .. } | What::PriorityChanged { .. } => Ok(self.clone()),
             What::Rescheduled { until } => Ok(waits(*until, said_at, paused.cloned())),
+            What::Paused { attempt: None, .. } => Ok(self.clone().held(false)),
             What::Expired { attempt, paused: was_paused, expired_by: ExpiredBy::Deadline } => {
                 ends_right(*attempt, *was_paused)?;
                 if terms.deadline.is_none_or(|deadline| now < deadline) {
@@ -191,8 +294,9 @@ impl Stage {
 
     /// What can happen to work that somebody holds. Once it was asked to stop, no other attempt may follow.
     fn after_active(&self, holding: &Holding, what: &What, said_at: Millis, now: Millis) -> Result<Self, String> {
-        let again = |at: Option<Millis>, outcome| match at {
+        let again = |at: Option<Millis>, outcome, held: &bool| match at {
             Some(_) => waits(at, said_at, None),
+            None if *held => Self::Ready(None).held(true),
             None => Self::Finished(outcome),
         };
         match what {
@@ -200,10 +304,10 @@ impl Stage {
                 holding.acts(*attempt, now)?;
                 Ok(Self::Finished(Outcome::Success))
             }
-            What::AttemptFailed { attempt, retry_at, .. } => {
+            What::AttemptFailed { attempt, retry_at, held, .. } => {
                 holding.acts(*attempt, now)?;
                 holding.goes_on()?;
-                Ok(again(*retry_at, Outcome::Failed))
+                Ok(again(*retry_at, Outcome::Failed, held))
             }
             What::Returned { attempt } => {
                 holding.acts(*attempt, now)?;
@@ -215,24 +319,34 @@ impl Stage {
                 holding.goes_on()?;
                 Ok(waits(Some(*until), said_at, Some(holding.pause(said_at))))
             }
-            What::LeaseExpired { attempt, again_at, .. } => {
-                holding.lost(*attempt, now)?;
+            What::Suspended { attempt, .. } => {
+                holding.acts(*attempt, now)?;
                 holding.goes_on()?;
-                Ok(again(*again_at, Outcome::Failed))
+                Ok(Self::Suspended(Some(holding.pause(said_at))))
             }
-            What::LeaseRevoked { attempt, again_at, .. } => {
+            What::Paused { attempt: Some(attempt), .. } => {
                 holding.is(*attempt)?;
                 holding.goes_on()?;
-                Ok(again(*again_at, Outcome::Failed))
+                Ok(Self::Ready(Some(holding.pause(said_at))).held(false))
             }
-            What::TimedOut { attempt, retry_at, expired_by, .. } => {
-                let why = retry_at.is_none().then_some(ExpiredBy::AttemptTimeout);
+            What::LeaseExpired { attempt, again_at, held } => {
+                holding.lost(*attempt, now)?;
+                holding.goes_on()?;
+                Ok(again(*again_at, Outcome::Failed, held))
+            }
+            What::LeaseRevoked { attempt, again_at, held, .. } => {
+                holding.is(*attempt)?;
+                holding.goes_on()?;
+                Ok(again(*again_at, Outcome::Failed, held))
+            }
+            What::TimedOut { attempt, retry_at, expired_by, held } => {
+                let why = (retry_at.is_none() && !held).then_some(ExpiredBy::AttemptTimeout);
                 if *expired_by != why {
                     return Err(format!("it timed out, and is said to have expired by {expired_by:?}"));
                 }
                 holding.timed_out(*attempt, now)?;
                 holding.goes_on()?;
-                Ok(again(*retry_at, Outcome::Expired))
+                Ok(again(*retry_at, Outcome::Expired, held))
             }
             What::Expired { attempt: Some(attempt), paused: false, expired_by: ExpiredBy::Deadline } => {
                 holding.expired(*attempt, now)?;
