@@ -3,8 +3,8 @@
 use clap::{ArgGroup, Parser};
 use onward_engine::clock::{Clock, SystemClock};
 use onward_sim::{
-    Entry, FAILED, Fault, Keep, Mutant, NOT_APPLICABLE, REGRESSION, Report, Tally, Totals, first_failure, fresh_seeds, line,
-    many, next_seed, run,
+    Entry, FAILED, Fault, Keep, Mutant, NOT_APPLICABLE, REGRESSION, Report, Tally, Totals, first_failure, fresh_seeds,
+    line, many, next_seed, run,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};

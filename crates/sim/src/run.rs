@@ -1,7 +1,8 @@
 //! One run: build the world of a seed, let it work and break, calm it down, and see whether everything came right.
 
 use crate::actors::{
-    Caller, CalmRacer, Crowd, Keeper, Operator, Reader, Signaller, Steward, Submitter, WAITERS, Waiter, Worker, open_all,
+    Caller, CalmRacer, Crowd, Keeper, Operator, Reader, Signaller, Steward, Submitter, WAITERS, Waiter, Worker,
+    open_all,
 };
 use crate::checker::{Checker, Tally, Violation};
 use crate::clock::{Timeline, sleep};

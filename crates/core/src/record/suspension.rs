@@ -4,7 +4,7 @@ use super::{HowOver, Taken, WaitRef, formats, is_default};
 use crate::condition::{Condition, Reached};
 use crate::{Json, Millis, Reason, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An execution that waits for the world.
 #[serde_with::skip_serializing_none]
@@ -149,6 +149,11 @@ impl Suspension {
     /// Whether it can go on.
     pub(crate) fn is_met(&self) -> bool {
         !self.escalated && self.with_reached(Condition::holds)
+    }
+
+    /// The waits that it names.
+    pub(crate) fn waits(&self) -> BTreeSet<WaitRef> {
+        self.condition.waits().into_iter().cloned().collect()
     }
 
     /// The next time at which something of it is over.

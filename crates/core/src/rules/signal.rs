@@ -119,7 +119,7 @@ pub(crate) struct Sent<'a> {
 impl Sent<'_> {
     /// Delivers it. The order is part of the contract: a repeat is answered as before whatever followed, then comes whether
     /// the execution and the wait are over.
-    pub(crate) fn deliver(&self, view: &mut View, mut shared: Arc<Execution>, now: Millis) -> Result<Signalled, Stop> {
+    pub(crate) fn deliver(&self, view: &mut View, shared: Arc<Execution>, now: Millis) -> Result<Signalled, Stop> {
         let key = Key::Signal(shared.id, self.id);
         match view.get(&key)?.as_deref() {
             None => {}
@@ -132,18 +132,7 @@ impl Sent<'_> {
             return Err(Rejection::Purged(shared.id).into());
         }
         self.check(view, now)?;
-        // What time has ended is over, whether or not that was noticed.
-        while let Some(event) = timed_out::pass(view, &mut shared, now)? {
-            let key = Key::Execution(shared.id);
-            match event {
-                Some(event) => view.put_execution(shared, event)?,
-                None => view.put(key.clone(), Record::Execution(shared))?,
-            }
-            let Some(Record::Execution(written)) = view.get(&key)?.as_deref().cloned() else {
-                return Err(unreadable(&key));
-            };
-            shared = written;
-        }
+        let shared = timed_out::settle(view, shared, now)?;
         if let State::Finished(finished) = &shared.state {
             let state = finished.outcome.public();
             return Err(Rejection::Finished { execution: shared.id, state }.into());

@@ -2,7 +2,7 @@
 
 use crate::record::{Execution, Format, IdempotencyRecord, LaneState, Next, Record, SignalEffect, WhyDelayed};
 use crate::rules::signal::Sent;
-use crate::rules::{lane, payload, ready, times, unique};
+use crate::rules::{lane, payload, ready, timed_out, times, unique};
 use crate::verb::USUAL_BYTES;
 use crate::view::unreadable;
 use crate::{
@@ -81,7 +81,12 @@ impl Verb for Submit {
             return Ok(Submitted { id: first, created: false, signalled: None });
         }
         if let Some(known) = unique::find(view, new, now)? {
-            return if known.created { Ok(self.answered_before(known.id)) } else { self.signal(view, known, now) };
+            if known.created {
+                return Ok(self.answered_before(known.id));
+            }
+            if !self.outlives(view, known.id, now)? {
+                return self.signal(view, known, now);
+            }
         }
         let lane = lane::copy(view, &new.namespace, &new.lane)?;
         if lane.state == LaneState::Draining {
@@ -96,6 +101,16 @@ impl Verb for Submit {
 }
 
 impl Submit {
+    /// Whether the signal comes after the end of the execution that has the unique key: when the time of its suspension is over,
+    /// it ends now, and the signal is for the new execution.
+    fn outlives(&self, view: &mut View, holder: ExecutionId, now: Millis) -> Result<bool, Stop> {
+        if self.new.signal.is_none() {
+            return Ok(false);
+        }
+        let Some(execution) = view.execution(holder)? else { return Ok(false) };
+        Ok(timed_out::settle(view, execution, now)?.is_finished())
+    }
+
     /// Sends the signal to the execution that was found or made.
     fn signal(&self, view: &mut View, submitted: Submitted, now: Millis) -> Result<Submitted, Stop> {
         let Some(signal) = &self.new.signal else { return Ok(submitted) };

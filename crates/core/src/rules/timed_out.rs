@@ -2,11 +2,12 @@
 
 use crate::record::{
     AttemptEnd, Cancellation, Canceller, Execution, ExpiredBy, Finished, HowOver, OnTimeout, Outcome, Over, Paused,
-    Suspension,
+    Record, Suspension,
 };
 use crate::rules::times::Moment;
 use crate::rules::{finish, lease, waits};
-use crate::{Category, Failure, Millis, Reason, Stop, View, What};
+use crate::view::unreadable;
+use crate::{Category, Failure, Key, Millis, Reason, Stop, View, What};
 use std::sync::Arc;
 
 /// Does what is due of a suspension, one time after the other; nothing when nothing is. The inner value is what happened, unless
@@ -22,6 +23,22 @@ pub(crate) fn pass(view: &mut View, shared: &mut Arc<Execution>, now: Millis) ->
     let execution = Arc::make_mut(shared);
     let at = execution.moment(now);
     end(view, execution, (suspension, paused), due, at).map(Some)
+}
+
+/// Does all that is due of a suspension, and writes it: what time has ended is over, whether or not that was noticed.
+pub(crate) fn settle(view: &mut View, mut shared: Arc<Execution>, now: Millis) -> Result<Arc<Execution>, Stop> {
+    while let Some(event) = pass(view, &mut shared, now)? {
+        let key = Key::Execution(shared.id);
+        match event {
+            Some(event) => view.put_execution(shared, event)?,
+            None => view.put(key.clone(), Record::Execution(shared))?,
+        }
+        let Some(Record::Execution(written)) = view.get(&key)?.as_deref().cloned() else {
+            return Err(unreadable(&key));
+        };
+        shared = written;
+    }
+    Ok(shared)
 }
 
 fn end(

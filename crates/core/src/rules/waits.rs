@@ -1,6 +1,6 @@
 //! What suspensions and signals share: taking a signal, ending waits, and going on.
 
-use crate::condition::Worth;
+use crate::condition::{Reached, Worth};
 use crate::record::{
     Attempt, Execution, Format, HowOver, Mail, Next, Over, Paused, Readiness, Record, SignalEffect, SignalRecord,
     State, Suspension, Taken, WaitEnd, WaitId, WaitOver, WaitRef, Waiting, WhyDelayed, Woke,
@@ -122,10 +122,7 @@ pub(crate) fn close(
     how: HowOver,
     now: Millis,
 ) -> Result<Vec<WaitEnd>, Stop> {
-    let closed: BTreeSet<WaitRef> = suspension.with_reached(|condition, reached| {
-        let waits = if suspension.is_met() { condition.closes(reached) } else { condition.waits() };
-        waits.into_iter().cloned().collect()
-    });
+    let closed = if suspension.is_met() { closing(suspension) } else { suspension.waits() };
     give_back(view, execution, suspension, &closed)?;
     let how = if suspension.is_met() { HowOver::Signals } else { how };
     let open = open_since(execution, suspension, &closed);
@@ -146,6 +143,21 @@ pub(crate) fn close(
         execution.waits.get_or_insert_default().open = open;
     }
     Ok(ends)
+}
+
+/// The waits that end with a suspension that is met. Once they are over they may meet another alternative, whose waits end too:
+/// a worker that comes to the same condition again gets the same answer.
+fn closing(suspension: &Suspension) -> BTreeSet<WaitRef> {
+    let mut closed = BTreeSet::new();
+    loop {
+        let over = |wait: &WaitRef| suspension.over.contains_key(wait) || closed.contains(wait);
+        let reached = Reached { taken: &suspension.taken, over: &over };
+        let next: BTreeSet<WaitRef> = suspension.condition.closes(reached).into_iter().cloned().collect();
+        if next == closed {
+            return closed;
+        }
+        closed = next;
+    }
 }
 
 fn count_over(execution: &mut Execution) -> u32 {

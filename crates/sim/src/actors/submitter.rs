@@ -5,8 +5,8 @@ use crate::clock::sleep;
 use crate::settings::{KINDS, class};
 use futures_util::future::join_all;
 use onward_core::{
-    Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, OnExhausted, Payload, Policy, RetryPolicy, Span,
-    Submit, Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
+    Category, IdempotencyKey, Kind, Lane, Millis, Name, Namespace, NewExecution, OnExhausted, Payload, Policy,
+    RetryPolicy, Span, Submit, Submitted, TagKey, TagValue, TraceContext, UniqueKey, When, limits,
 };
 use std::collections::BTreeMap;
 
@@ -60,7 +60,15 @@ impl Submitter {
     pub(crate) async fn once_to(mut self, namespace: &Namespace, lane: &Lane) {
         if let Some(new) = self.draw() {
             let (namespace, lane, requires) = (namespace.clone(), lane.clone(), class(&[]));
-            let new = NewExecution { namespace, lane, requires, unique_key: None, signal: None, idempotency_key: None, ..new };
+            let new = NewExecution {
+                namespace,
+                lane,
+                requires,
+                unique_key: None,
+                signal: None,
+                idempotency_key: None,
+                ..new
+            };
             self.submit(&new).await;
         }
     }
@@ -68,7 +76,12 @@ impl Submitter {
     /// Something with a unique key that others use too.
     pub(crate) fn draw_unique(&mut self) -> Option<NewExecution> {
         let key = UniqueKey::parse(&format!("only/{}", self.0.dice.below(UNIQUE_KEYS))).ok()?;
-        Some(NewExecution { unique_key: Some(key), idempotency_key: None, ..self.draw()? })
+        let mut new = NewExecution { unique_key: Some(key), idempotency_key: None, ..self.draw()? };
+        // A signal changes the one that has the key; most rivals only look.
+        if !self.0.fresh.percent(25) {
+            new.signal = None;
+        }
+        Some(new)
     }
 
     /// Submits this once, without repeating it.

@@ -7,8 +7,8 @@ use crate::dice::Dice;
 use crate::settings::WaitingOdds;
 use onward_core::record::{OnTimeout, WaitRef};
 use onward_core::{
-    CommandId, Condition, Distinct, Fence, Json, Millis, NewSuspension, Payload, Reason, Rejection, SignalName, Span, Suspend,
-    Suspended, WaitResult,
+    CommandId, Condition, Distinct, Fence, Json, Millis, NewSuspension, Payload, Reason, Rejection, SignalName, Span,
+    Suspend, Suspended, WaitResult,
 };
 use onward_engine::Error;
 use std::collections::VecDeque;
@@ -95,6 +95,8 @@ impl Suspender {
         let Some(process) = caller.world.any(&mut caller.fresh) else { return };
         caller.world.hub.check(|checker| checker.note("suspend repeated late"));
         let answer = caller.run(&process, &suspend).await;
+        // What had come already is told with what came since.
+        let first = first.filter(|first| first.met.is_none());
         compare(caller, &suspend, first.as_ref(), answer.as_ref());
     }
 
@@ -129,12 +131,7 @@ impl Suspender {
 }
 
 /// A repeat gets the first answer; what has come already is told again only under the same lease.
-fn compare(
-    caller: &Caller,
-    suspend: &Suspend,
-    first: Option<&Suspended>,
-    again: Option<&Result<Suspended, Error>>,
-) {
+fn compare(caller: &Caller, suspend: &Suspend, first: Option<&Suspended>, again: Option<&Result<Suspended, Error>>) {
     let (Some(first), Some(again)) = (first, again) else { return };
     let id = suspend.fence.execution;
     let hub = &caller.world.hub;

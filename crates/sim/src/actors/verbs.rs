@@ -1,9 +1,7 @@
 //! The verbs that callers send: how each is shown, and what the checkers learn of it and of its answer.
 
 use crate::checker::{Checker, Since};
-use onward_core::{
-    Addressed, Millis, NewSignal, Operate, Progress, Report, Signal, SignalName, Submit, Suspend,
-};
+use onward_core::{Addressed, Millis, NewSignal, Operate, Progress, Report, Signal, SignalName, Submit, Suspend};
 use onward_engine::Error;
 
 /// A verb whose answers are checked.

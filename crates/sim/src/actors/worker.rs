@@ -88,7 +88,8 @@ impl Worker {
         if old_repeats > 0 && self.caller.errs(old_repeats) {
             self.repeat_old().await;
         }
-        if self.caller.world.settings.waiting.is_some() && !self.caller.world.is_calm() && self.caller.fresh.percent(6) {
+        if self.caller.world.settings.waiting.is_some() && !self.caller.world.is_calm() && self.caller.fresh.percent(6)
+        {
             self.suspender.repeat_old(&mut self.caller).await;
         }
         let calm = self.caller.world.is_calm();

@@ -6,6 +6,7 @@
 mod letters;
 mod lives;
 mod rules;
+mod waits;
 
 pub(crate) use rules::{begin, end, entry, rules};
 
@@ -87,6 +88,18 @@ named! {
         LostBatchNotOvertaken = "lost batch not overtaken",
         /// An acknowledgement that is applied again counts for a partition that still owes.
         MessageByDifference = "message applied by difference",
+        /// A suspension forgets the signals in the mailbox that it does not ask for.
+        MailboxLost = "mailbox lost",
+        /// A wait that is over waits again, takes signals, and is answered anew.
+        WaitAnsweredTwice = "wait answered twice",
+        /// A suspension ends without a record of the waits that end with it.
+        ResumeWithoutRecord = "resume without record",
+        /// A proof is accepted for a while after its end.
+        ProofOutlivesItself = "token accepted after expiry",
+        /// A commit that accepts a signal does not look at the store's clock.
+        SignalAfterTimeout = "signal accepted after the timeout",
+        /// Held work that is still offered can be claimed.
+        HoldIgnored = "hold ignored",
     }
 }
 
@@ -122,6 +135,9 @@ impl Mutant {
             Self::HalfPurgedDenies => &["answers", "repeats"],
             Self::CheckNotWaitedFor => &["durability"],
             Self::MessageByDifference => &["lanes"],
+            Self::MailboxLost | Self::ResumeWithoutRecord | Self::ProofOutlivesItself => &["waits"],
+            Self::WaitAnsweredTwice | Self::SignalAfterTimeout => &["waits"],
+            Self::HoldIgnored => &["executions"],
         }
     }
 
@@ -149,6 +165,8 @@ impl Mutant {
                 let put: BTreeSet<Key> = batch.put.iter().map(|row| row.key.clone()).collect();
                 batch.append.retain(|append| put.contains(&append.log));
             }
+            Self::ResumeWithoutRecord => batch.put.retain(|row| !waits::is_wait(row)),
+            Self::SignalAfterTimeout if waits::accepts_signal(&batch) => batch.window = Window::default(),
             Self::LostOutboxRemoval => batch.delete.retain(|key| !key.as_str().starts_with("out/")),
             _ => {}
         }

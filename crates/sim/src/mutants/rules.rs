@@ -1,6 +1,6 @@
 //! The rules with a fault in them: each wraps the real ones and gets one thing wrong.
 
-use super::{Mutant, letters, lives};
+use super::{Mutant, letters, lives, waits};
 use crate::hub::Hub;
 use onward_core::record::{Errand, Execution, Next, Readiness, Record, State, Waiting};
 use onward_core::{
@@ -36,6 +36,10 @@ pub(crate) fn rules(mutant: Option<Mutant>) -> Rules {
         Some(Mutant::ErrandForgotten) => lives::errand_forgotten,
         Some(Mutant::PageTrusted) => lives::page_trusted,
         Some(Mutant::MessageByDifference) => letters::by_difference,
+        Some(Mutant::MailboxLost) => waits::mailbox_lost,
+        Some(Mutant::WaitAnsweredTwice) => waits::wait_answered_twice,
+        Some(Mutant::ProofOutlivesItself) => waits::proof_outlives_itself,
+        Some(Mutant::HoldIgnored) => waits::hold_ignored,
         _ => counted,
     }
 }

@@ -112,10 +112,7 @@ impl Stage {
     }
 
     pub(crate) fn is_unfinished(&self) -> bool {
-        matches!(
-            self,
-            Self::Ready(_) | Self::Delayed { .. } | Self::Active(_) | Self::Suspended(_) | Self::Held { .. }
-        )
+        matches!(self, Self::Ready(_) | Self::Delayed { .. } | Self::Active(_) | Self::Suspended(_) | Self::Held { .. })
     }
 
     /// The attempt that nobody runs and that goes on later, if there is one.

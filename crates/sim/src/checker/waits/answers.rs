@@ -5,8 +5,8 @@ use crate::checker::answers::ANSWERS;
 use crate::checker::{Checker, Since, Stage};
 use onward_core::record::{Execution, Pause, Record, Taken, WaitId, WaitOver, WaitRef};
 use onward_core::{
-    Claimed, Condition, ExecutionId, Fence, Key, Millis, NewSuspension, PayloadSlot, Rejection, Signal,
-    Signalled, Suspend, Suspended, TakenSignal, WaitResult, Woken,
+    Claimed, Condition, ExecutionId, Fence, Key, Millis, NewSuspension, PayloadSlot, Rejection, Signal, Signalled,
+    Suspend, Suspended, TakenSignal, WaitResult, Woken,
 };
 use onward_engine::Error;
 
@@ -53,7 +53,13 @@ impl Checker {
     }
 
     /// A worker's wish to be suspended was answered.
-    pub(crate) fn suspended(&mut self, since: Since, now: Millis, suspend: &Suspend, answer: &Result<Suspended, Error>) {
+    pub(crate) fn suspended(
+        &mut self,
+        since: Since,
+        now: Millis,
+        suspend: &Suspend,
+        answer: &Result<Suspended, Error>,
+    ) {
         let Suspend { command, fence, new } = suspend;
         let (command, fence, id) = (*command, *fence, suspend.fence.execution);
         let impossible = is_impossible(new);
@@ -156,8 +162,7 @@ impl Checker {
         };
         let ids = |one: &TakenSignal| (one.id, one.name.clone(), one.actor.clone());
         let found: Vec<_> = told.signals.iter().map(ids).collect();
-        let stored: Vec<_> =
-            signals.iter().map(|one| (one.signal, one.name.clone(), one.actor.clone())).collect();
+        let stored: Vec<_> = signals.iter().map(|one| (one.signal, one.name.clone(), one.actor.clone())).collect();
         if (told.how, told.at, &found) != (*how, *at, &stored) {
             return Err(format!("{told:?} was told, and {how:?} at {at} with {signals:?} is recorded"));
         }

@@ -110,12 +110,24 @@ pub(crate) fn named(condition: &Condition) -> BTreeSet<WaitRef> {
     }
 }
 
-/// The waits that end with a condition: all but those of alternatives that are not met.
+/// The waits that end with a condition: all but those of alternatives that are not met, even with the others at their end.
 pub(super) fn closing(condition: &Condition, come: &Come) -> BTreeSet<WaitRef> {
+    let mut come = come.clone();
+    loop {
+        let ends = ending(condition, &come);
+        let before = come.over.len();
+        come.over.extend(ends.iter().cloned());
+        if come.over.len() == before {
+            return ends;
+        }
+    }
+}
+
+fn ending(condition: &Condition, come: &Come) -> BTreeSet<WaitRef> {
     match condition {
-        Condition::All { of } => of.iter().flat_map(|part| closing(part, come)).collect(),
+        Condition::All { of } => of.iter().flat_map(|part| ending(part, come)).collect(),
         Condition::Any { of } => {
-            of.iter().filter(|part| holds(part, come)).flat_map(|part| closing(part, come)).collect()
+            of.iter().filter(|part| holds(part, come)).flat_map(|part| ending(part, come)).collect()
         }
         _ => named(condition),
     }

@@ -21,7 +21,7 @@ use super::{Change, Checker, When, execution};
 use onward_core::record::{SignalEffect, WaitRef};
 use onward_core::{
     CommandId, Event, ExecutionId, Key, NewSuspension, Proof, Signal, SignalId, SignalName, Submit, Suspend, WaitName,
-    WaitResult,
+    WaitResult, What,
 };
 use scene::Scene;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,7 +123,12 @@ impl Checker {
         }
         self.waits.tally.events(events);
         self.waits.dropped.extend(learned.dropped);
-        self.waits.effects.extend(learned.effects);
+        // Also those of an execution that ended and is being removed within the commit.
+        for event in events {
+            if let (Some(id), What::Signalled { signal, effect, .. }) = (event.execution(), &event.what) {
+                self.waits.effects.insert((id, *signal), *effect);
+            }
+        }
         Ok(())
     }
 
@@ -150,7 +155,6 @@ impl Checker {
 #[derive(Default)]
 struct Learned {
     dropped: Vec<(ExecutionId, SignalId)>,
-    effects: Vec<((ExecutionId, SignalId), SignalEffect)>,
 }
 
 impl Scene<'_> {
@@ -162,8 +166,6 @@ impl Scene<'_> {
         self.placed_once(is_dropped)?;
         self.stands(waits)?;
         self.answered(waits, &walked)?;
-        let effects = self.new_signals.iter().filter_map(|signal| Some((*signal, self.signals.get(signal)?.effect)));
-        learned.effects.extend(effects.map(|(signal, effect)| ((self.id, signal), effect)));
         learned.dropped.extend(dropped.into_iter().map(|signal| (self.id, signal)));
         Ok(())
     }

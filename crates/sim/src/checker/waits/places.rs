@@ -46,9 +46,10 @@ impl Scene<'_> {
                 return Err(format!("signal {signal} came into its mailbox and is no new one"));
             }
         }
-        let buffered = self.new_signals.iter().filter(|signal| {
-            self.signals.get(signal).is_some_and(|record| record.effect == SignalEffect::Buffered)
-        });
+        let buffered = self
+            .new_signals
+            .iter()
+            .filter(|signal| self.signals.get(signal).is_some_and(|record| record.effect == SignalEffect::Buffered));
         let taken = self.taken();
         let gone = old.iter().chain(buffered).filter(|signal| !new.contains(signal) && !taken.contains(signal));
         let mut dropped = Vec::new();
@@ -72,9 +73,8 @@ impl Scene<'_> {
             let taken = suspension.taken.iter().filter(|taken| !recorded.contains(&taken.wait));
             taken.map(|taken| taken.signal).collect()
         };
-        let counted = |signal: &&SignalId| {
-            self.signals.get(signal).is_some_and(|record| record.effect == SignalEffect::Counted)
-        };
+        let counted =
+            |signal: &&SignalId| self.signals.get(signal).is_some_and(|record| record.effect == SignalEffect::Counted);
         let mut back: BTreeSet<SignalId> = before.map(own).unwrap_or_default();
         back.extend(self.new_signals.iter().filter(counted));
         back
@@ -109,7 +109,11 @@ impl Scene<'_> {
             let is_known_to_be_nowhere = record.effect == SignalEffect::Ignored || is_dropped(signal);
             if once.contains(signal) == is_known_to_be_nowhere {
                 let effect = record.effect;
-                return Err(format!("signal {signal} for {} was {effect:?} and is in {} places", record.wait, u8::from(once.contains(signal))));
+                return Err(format!(
+                    "signal {signal} for {} was {effect:?} and is in {} places",
+                    record.wait,
+                    u8::from(once.contains(signal))
+                ));
             }
         }
         match once.iter().find(|signal| !self.signals.contains_key(signal)) {

@@ -1,6 +1,6 @@
 //! Refusals about waits were right at some moment during the call.
 
-use super::condition::{named, times};
+use super::condition::{Come, closing, holds, named, times};
 use super::scene::{mail, suspension};
 use crate::checker::{Checker, Since, Stage};
 use onward_core::record::{Execution, OnTimeout, PublicState, WaitRef};
@@ -65,11 +65,20 @@ impl Checker {
         let recorded = self.parts(id, "w").any(|(key, _)| matches!(key, Key::Wait(_, other) if other.wait == *wait));
         let closed = |x: &Execution| {
             let other_life = life.is_some_and(|life| life != x.life);
-            other_life || suspension(x).is_some_and(|suspended| {
-                let whole = suspended.timeout.is_some_and(|timeout| timeout.at <= now);
-                let own = times(&suspended.condition).iter().any(|(of, until)| of == wait && *until <= now);
-                suspended.over.contains_key(wait) || own || (whole && named(&suspended.condition).contains(wait))
-            })
+            other_life
+                || suspension(x).is_some_and(|suspended| {
+                    let whole = suspended.timeout.is_some_and(|timeout| timeout.at <= now);
+                    let own = times(&suspended.condition).iter().any(|(of, until)| of == wait && *until <= now);
+                    let due =
+                        times(&suspended.condition).into_iter().filter(|(_, until)| *until <= now).map(|(of, _)| of);
+                    let over = suspended.over.keys().cloned().chain(due).collect();
+                    let come = Come { taken: suspended.taken.clone(), over };
+                    let met = holds(&suspended.condition, &come) && closing(&suspended.condition, &come).contains(wait);
+                    suspended.over.contains_key(wait)
+                        || own
+                        || met
+                        || (whole && named(&suspended.condition).contains(wait))
+                })
         };
         recorded || self.past.since(id, since.seq).any(closed)
     }

@@ -2,7 +2,8 @@
 
 use crate::checker::{Change, Checker, execution};
 use onward_core::record::{
-    Execution, Mail, Over, Readiness, Record, SignalRecord, State, Suspension, Taken, WaitId, WaitOver, WaitRef, Waiting,
+    Execution, Mail, Over, Readiness, Record, SignalRecord, State, Suspension, Taken, WaitId, WaitOver, WaitRef,
+    Waiting,
 };
 use onward_core::{Event, ExecutionId, Key, Millis, SignalId};
 use onward_store as store;

@@ -117,15 +117,17 @@ impl Scene<'_> {
 
 /// Whether a condition is the one that was asked for, with times in place of lengths of time.
 fn alike(asked: &Condition, found: &Condition, since: onward_core::Millis) -> bool {
-    let timed = |timeout: &Option<Span>, asked: &Option<onward_core::Millis>, until: &Option<onward_core::Millis>| {
-        match (timeout, until) {
+    let timed =
+        |timeout: &Option<Span>, asked: &Option<onward_core::Millis>, until: &Option<onward_core::Millis>| match (
+            timeout, until,
+        ) {
             (Some(timeout), Some(until)) => *until <= since + *timeout,
             (None, until) => until == asked,
             (Some(_), None) => false,
-        }
-    };
+        };
     match (asked, found) {
-        (Condition::All { of }, Condition::All { of: found }) | (Condition::Any { of }, Condition::Any { of: found }) => {
+        (Condition::All { of }, Condition::All { of: found })
+        | (Condition::Any { of }, Condition::Any { of: found }) => {
             of.len() == found.len() && of.iter().zip(found).all(|(asked, found)| alike(asked, found, since))
         }
         (
