@@ -25,6 +25,36 @@ fn every_run_is_busy_broken_and_comes_right() {
     assert_eq!(totals.seeds, 60);
     let missing: Vec<_> = onward_sim::Fault::ALL.iter().filter(|fault| !totals.faults.contains_key(fault)).collect();
     assert!(missing.is_empty(), "never happened: {missing:?}");
+    let waits = [
+        "suspended",
+        "met at once",
+        "resumed by signals",
+        "resumed by timeout",
+        "resumed by operator",
+        "timeout: fail",
+        "timeout: cancel",
+        "timeout: expire",
+        "timeout: escalate",
+        "signal resumed",
+        "signal counted",
+        "signal ignored",
+        "signal buffered",
+        "signal refused: proof is over",
+        "signal refused: wait is over",
+        "signal refused: ended",
+        "signal repeated late",
+        "suspend repeated late",
+        "asked again for a wait that is over",
+        "wait closed",
+        "held",
+        "held while running",
+        "held as exhausted",
+        "hold ended",
+        "suspend refused: impossible",
+        "claimed with what woke it",
+    ];
+    let missing: Vec<_> = waits.into_iter().filter(|what| totals.waits.get(what) == 0).collect();
+    assert!(missing.is_empty(), "never happened: {missing:?}");
 }
 
 #[test]
@@ -32,7 +62,8 @@ fn planted_faults_are_found_and_their_traces_kept() {
     let rules = [Mutant::NoFence, Mutant::TimerOnlyBySweep, Mutant::StopForgotten];
     let stores = [Mutant::RefusalAnsweredEarly, Mutant::StaleLaneCopy, Mutant::UniqueKeyNotFreed];
     let messages = [Mutant::MessageByDifference];
-    for mutant in rules.into_iter().chain(stores).chain(messages) {
+    let waits = [Mutant::MailboxLost, Mutant::WaitAnsweredTwice, Mutant::ProofOutlivesItself];
+    for mutant in rules.into_iter().chain(stores).chain(messages).chain(waits) {
         let Some(found) = first_failure(mutant, 5_000..5_050) else { panic!("{} was not found", mutant.name()) };
         let finder = found.violation.as_ref().map_or("nobody", |violation| violation.checker);
         assert!(mutant.finders().contains(&finder), "{} was found by {finder}", mutant.name());

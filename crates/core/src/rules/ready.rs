@@ -28,9 +28,28 @@ pub(crate) fn now(
     since: Millis,
 ) -> Result<Option<Millis>, Stop> {
     execution.place.get_or_insert(Arrival::at(since, execution.sequence));
+    enter(view, execution, next, (since, since))
+}
+
+/// It was ready and in no queue, and is offered again: its queue may have been forgotten meanwhile.
+pub(crate) fn offer_again(view: &mut View, execution: &mut Execution, now: Millis) -> Result<Option<Millis>, Stop> {
+    match execution.state.clone() {
+        State::Waiting(Waiting { readiness: Readiness::Ready { since }, next }) => {
+            enter(view, execution, next, (since, now))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn enter(
+    view: &mut View,
+    execution: &mut Execution,
+    next: Next,
+    (since, now): (Millis, Millis),
+) -> Result<Option<Millis>, Stop> {
     let (kind, class) = (&execution.kind, &execution.requires);
-    let listed = list(view, (&execution.namespace, &execution.lane), (kind, class), AGAIN, since)?;
-    let again = (!listed).then(|| since + limits::QUEUES_FULL_PAUSE);
+    let listed = list(view, (&execution.namespace, &execution.lane), (kind, class), AGAIN, now)?;
+    let again = (!listed).then(|| now + limits::QUEUES_FULL_PAUSE);
     let readiness = match again {
         None => Readiness::Ready { since },
         Some(until) => Readiness::Delayed { until, why: why(&next) },

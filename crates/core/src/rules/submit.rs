@@ -104,7 +104,9 @@ impl Submit {
     /// Whether the signal comes after the end of the execution that has the unique key: when the time of its suspension is over,
     /// it ends now, and the signal is for the new execution.
     fn outlives(&self, view: &mut View, holder: ExecutionId, now: Millis) -> Result<bool, Stop> {
-        if self.new.signal.is_none() {
+        let Some(signal) = &self.new.signal else { return Ok(false) };
+        // A repeat is answered as before, whatever followed.
+        if view.get(&Key::Signal(holder, signal.id(self.command)))?.is_some() {
             return Ok(false);
         }
         let Some(execution) = view.execution(holder)? else { return Ok(false) };

@@ -2,7 +2,7 @@
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, HowOver};
-use crate::rules::waits;
+use crate::rules::{ready, waits};
 use crate::{Millis, Rejection, Span, Stop, View, What, limits};
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,10 @@ impl OperatorAct for Resume {
             }
             execution.held = None;
             execution.changed_at = at.stamp;
-            let event = What::Resumed { attempt: None, resumed_by: HowOver::Operator, delayed_until: None };
-            return Ok((event, ActOutcome::Resumed { until: None }));
+            // Its queue may have been forgotten meanwhile, since held work is in none.
+            let until = ready::offer_again(view, execution, now)?;
+            let event = What::Resumed { attempt: None, resumed_by: HowOver::Operator, delayed_until: until };
+            return Ok((event, ActOutcome::Resumed { until }));
         }
         let Some((suspension, paused)) = waits::suspended(execution) else {
             let state = execution.public_state();

@@ -37,3 +37,4 @@ mod trace;
 mod unique;
 mod vectors;
 mod view;
+mod waits;

@@ -71,7 +71,7 @@ fn work_that_becomes_ready_is_listed_again() {
     let forget = |world: &mut World| drop(world.records.remove(&key()));
     let lists = |world: &World| registry(world).is_some_and(|registry| registry.lists(&kind("work"), &class(&[])));
     type Begin = fn(&mut World);
-    let cases: [(&str, Begin); 6] = [
+    let cases: [(&str, Begin); 7] = [
         ("a delay", |world| {
             world.submit(with!(submit(1), when: When::After(Span::days(3))));
         }),
@@ -89,6 +89,10 @@ fn work_that_becomes_ready_is_listed_again() {
         ("a return", |world| {
             world.running(submit(1), 10);
         }),
+        ("a hold", |world| {
+            world.submit(submit(1));
+            world.operate(60, id(1), act::Pause::default().into());
+        }),
         ("a replay", |world| {
             let fence = world.running(submit(1), 10);
             world.accept(&make::complete(60, fence));
@@ -99,6 +103,7 @@ fn work_that_becomes_ready_is_listed_again() {
         begin(&mut world);
         forget(&mut world);
         match name {
+            "a hold" => drop(world.operate(61, id(1), act::Resume::default().into())),
             "a replay" => drop(world.operate(61, id(1), make::replay())),
             "a return" => {
                 let held = world.active(id(1)).clone();

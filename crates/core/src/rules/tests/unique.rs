@@ -1,11 +1,11 @@
 //! Keys that stand for one unfinished execution at a time.
 
-use crate::record::{Record, UniqueRecord};
+use crate::record::{OnTimeout, Record, SignalEffect, UniqueRecord, WaitAddress};
 use crate::rules::world::World;
 use crate::rules::world::make::{self, id, namespace, submit, with};
 use crate::{
-    Category, Command, CommandId, Due, Key, Looked, Payload, Rejection, Reply, Span, Submit, Submitted, Verb, When,
-    Window, act, index, limits,
+    Category, Command, CommandId, Due, Key, Looked, NewSignal, NewSuspension, Payload, Rejection, Reply, Span, Submit,
+    Submitted, Verb, When, Window, act, index, limits,
 };
 
 fn unique(n: u128) -> Submit {
@@ -43,6 +43,37 @@ fn until_it_ends_a_second_submit_returns_it() {
         Reply::Submit(Submitted { id: id(1), created: true, signalled: None }),
         "the first call gets its answer"
     );
+}
+
+#[test]
+fn a_signal_that_comes_with_a_submit_after_the_time_of_the_holder_is_for_a_new_execution() {
+    for (then, wait) in [(OnTimeout::Fail, "approval"), (OnTimeout::Cancel, "other"), (OnTimeout::Expire, "approval#1")]
+    {
+        let mut world = World::new(1);
+        let fence = world.running(unique(1), 10);
+        let timeout = Some(Span::seconds(5));
+        let new = NewSuspension { timeout, on_timeout: then, ..NewSuspension::new(make::one("approval")) };
+        world.accept(&make::suspend(60, fence, new));
+        let along = |n| with!(unique(n), signal: Some(Box::new(NewSignal::new(make::wait("approval").name))));
+        let told = world.accept(&command(along(2)));
+        assert_eq!(
+            told,
+            Reply::Submit(Submitted { id: id(1), created: false, signalled: Some(SignalEffect::Resumed) })
+        );
+        let fence = world.claim(id(1), 11).fence;
+        let new = NewSuspension { timeout, on_timeout: then, ..NewSuspension::new(make::one("approval#2")) };
+        world.accept(&make::suspend(61, fence, new));
+        // No timer has fired yet. A repeat changes nothing.
+        world.pass(Span::seconds(6));
+        let repeat = world.home(&command(along(2)));
+        assert!(repeat.step.writes.is_empty() && repeat.result == Ok(told), "{then:?}");
+        let signal = NewSignal::new(wait.parse::<WaitAddress>().unwrap());
+        let late = world.home(&command(with!(unique(3), signal: Some(Box::new(signal)))));
+        let told = Submitted { id: id(3), created: true, signalled: Some(SignalEffect::Buffered) };
+        assert_eq!(late.result, Ok(Reply::Submit(told)), "{then:?}");
+        assert!(world.execution(id(1)).is_finished() && late.window.not_before.is_some());
+        assert_eq!(world.record(&key()), Some(&Record::Unique(UniqueRecord::held(id(3)))));
+    }
 }
 
 #[test]

@@ -220,7 +220,10 @@ impl Stage {
         terms: Terms,
     ) -> Result<Self, String> {
         match what {
-            What::Resumed { attempt: None, resumed_by: HowOver::Operator, delayed_until: None } => Ok(self.clone()),
+            What::Resumed { attempt: None, resumed_by: HowOver::Operator, delayed_until } => Ok(match self {
+                Self::Ready(paused) => waits(*delayed_until, said_at, paused.clone()),
+                other => other.clone(),
+            }),
             What::Claimed { .. } => Err(format!("it was claimed although it is held: {self:?}")),
             What::Paused { attempt: None, .. } => Ok(self.clone().held(false)),
             What::Replayed { .. } if exhausted => Ok(Self::Ready(None)),
