@@ -180,15 +180,7 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice, again: Dice)
     let scheduler = FaultScheduler::new(world.clone(), dice.fork());
     let injected = scheduler.injected();
     others.spawn(scheduler.run());
-    if let Some(odds) = world.settings.waiting {
-        let mut dice = Dice::new(world.seed() ^ SUSPENDING ^ 1);
-        for n in 0..2 {
-            let caller = Caller::new(world.clone(), dice.fork(), format!("sender {n}"));
-            others.spawn(Signaller::new(caller).run(odds.signals));
-        }
-        others.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "keeper".to_owned())).run(odds.keeps));
-        workers.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "helper".to_owned())).look_after());
-    }
+    spawn_waiting(world, &mut workers, &mut others);
     if let Some(pause) = world.settings.later_faults.crowds {
         others.spawn(Crowd(Caller::new(world.clone(), later.fork(), "crowd".to_owned())).run(pause));
     }
@@ -231,6 +223,18 @@ async fn story(world: &Arc<World>, mut dice: Dice, mut later: Dice, again: Dice)
     }
     Reader(Caller::new(world.clone(), dice.fork(), "archivist".to_owned())).list_all().await;
     rest(world, &mut workers).await;
+}
+
+/// Those who signal, hold and resume; somebody looks after what waits until the run is over.
+fn spawn_waiting(world: &Arc<World>, workers: &mut JoinSet<()>, others: &mut JoinSet<()>) {
+    let Some(odds) = world.settings.waiting else { return };
+    let mut dice = Dice::new(world.seed() ^ SUSPENDING ^ 1);
+    for n in 0..2 {
+        let caller = Caller::new(world.clone(), dice.fork(), format!("sender {n}"));
+        others.spawn(Signaller::new(caller).run(odds.signals));
+    }
+    others.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "keeper".to_owned())).run(odds.keeps));
+    workers.spawn(Keeper(Caller::new(world.clone(), dice.fork(), "helper".to_owned())).look_after());
 }
 
 /// Submits more when nothing may be late any more, and until there were enough commands.

@@ -57,7 +57,8 @@ impl Suspender {
                 if answer.is_some() && caller.fresh.percent(12) {
                     self.behind(caller, odds, fence, now).await;
                 }
-                return if answer.is_some() { Suspending::Gone } else { self.refused() };
+                // Refused because of the condition, the lease lives on; otherwise the report is refused too.
+                return if answer.is_some() { Suspending::Gone } else { Suspending::GoesOn };
             };
             if let Some(first) = first {
                 caller.world.hub.check(|checker| checker.note("asked again for a wait that is over"));
@@ -71,11 +72,6 @@ impl Suspender {
                 break;
             }
         }
-        Suspending::GoesOn
-    }
-
-    /// A refusal because of the condition leaves the lease; any other does not, and then the next report is refused too.
-    fn refused(&self) -> Suspending {
         Suspending::GoesOn
     }
 

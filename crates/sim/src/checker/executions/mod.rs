@@ -27,6 +27,8 @@ pub(super) struct Executions {
     leases: BTreeMap<LeaseId, ExecutionId>,
     /// The attempts that ended and were followed by another, by their lease: one commit may begin and end several.
     followed: BTreeMap<LeaseId, (ExecutionId, u32, WorkerName)>,
+    /// Every claim that was told: its execution, epoch, attempt and worker.
+    claims: BTreeSet<(ExecutionId, u64, u32, WorkerName)>,
     /// What each worker asks for, as its owner told.
     workers: BTreeMap<WorkerName, Wants>,
     /// The store went back at least once.
@@ -74,6 +76,12 @@ impl Executions {
             (*id, *attempt, to) == (fence.execution, fence.attempt, worker)
         };
         self.followed.get(&fence.lease).is_some_and(given)
+    }
+
+    /// Whether a claim was told. A lease that was taken away and followed by another within one commit shows nowhere else when
+    /// its attempt goes on.
+    pub(super) fn was_told(&self, fence: &Fence, worker: &WorkerName) -> bool {
+        self.claims.contains(&(fence.execution, fence.epoch, fence.attempt, worker.clone()))
     }
 
     /// Whether an execution was ever removed, so that what was said about it before may be forgotten.
@@ -188,6 +196,7 @@ impl Executions {
     /// What an event says beyond the stage it leads to.
     fn event(&mut self, execution: &Execution, what: &What) -> Result<(), String> {
         let What::Claimed { attempt, epoch, worker, resumed } = what else { return Ok(()) };
+        self.claims.insert((execution.id, *epoch, *attempt, worker.clone()));
         let life = self.lives.entry(execution.id).or_default();
         if *epoch <= life.epoch {
             return Err(format!("epoch {epoch} was given out after epoch {}", life.epoch));
@@ -284,6 +293,7 @@ impl Executions {
             self.lives.insert(id, life);
             self.leases.retain(|_, of| *of != id);
             self.followed.retain(|_, (of, ..)| *of != id);
+            self.claims.retain(|(of, ..)| *of != id);
             if change.after.is_none() {
                 self.created.retain(|_, of| *of != id);
                 self.keys.lost(id);

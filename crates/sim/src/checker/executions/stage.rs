@@ -292,6 +292,30 @@ impl Stage {
         }
     }
 
+    /// What stops an attempt that goes on later. Once it was asked to stop, none does.
+    fn after_pause(&self, holding: &Holding, what: &What, said_at: Millis, now: Millis) -> Result<Self, String> {
+        holding.goes_on()?;
+        match what {
+            What::Returned { attempt } => {
+                holding.acts(*attempt, now)?;
+                Ok(Self::Ready(holding.resumed.then(|| holding.pause(said_at))))
+            }
+            What::Delayed { attempt, until } => {
+                holding.acts(*attempt, now)?;
+                Ok(waits(Some(*until), said_at, Some(holding.pause(said_at))))
+            }
+            What::Suspended { attempt, .. } => {
+                holding.acts(*attempt, now)?;
+                Ok(Self::Suspended(Some(holding.pause(said_at))))
+            }
+            What::Paused { attempt: Some(attempt), .. } => {
+                holding.is(*attempt)?;
+                Ok(Self::Ready(Some(holding.pause(said_at))).held(false))
+            }
+            _ => self.never(what),
+        }
+    }
+
     /// What can happen to work that somebody holds. Once it was asked to stop, no other attempt may follow.
     fn after_active(&self, holding: &Holding, what: &What, said_at: Millis, now: Millis) -> Result<Self, String> {
         let again = |at: Option<Millis>, outcome, held: &bool| match at {
@@ -309,25 +333,8 @@ impl Stage {
                 holding.goes_on()?;
                 Ok(again(*retry_at, Outcome::Failed, held))
             }
-            What::Returned { attempt } => {
-                holding.acts(*attempt, now)?;
-                holding.goes_on()?;
-                Ok(Self::Ready(holding.resumed.then(|| holding.pause(said_at))))
-            }
-            What::Delayed { attempt, until } => {
-                holding.acts(*attempt, now)?;
-                holding.goes_on()?;
-                Ok(waits(Some(*until), said_at, Some(holding.pause(said_at))))
-            }
-            What::Suspended { attempt, .. } => {
-                holding.acts(*attempt, now)?;
-                holding.goes_on()?;
-                Ok(Self::Suspended(Some(holding.pause(said_at))))
-            }
-            What::Paused { attempt: Some(attempt), .. } => {
-                holding.is(*attempt)?;
-                holding.goes_on()?;
-                Ok(Self::Ready(Some(holding.pause(said_at))).held(false))
+            What::Returned { .. } | What::Delayed { .. } | What::Suspended { .. } | What::Paused { .. } => {
+                self.after_pause(holding, what, said_at, now)
             }
             What::LeaseExpired { attempt, again_at, held } => {
                 holding.lost(*attempt, now)?;

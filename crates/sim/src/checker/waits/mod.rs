@@ -1,13 +1,16 @@
 //! Waits and signals: no signal is lost or applied twice, a condition is met when it holds and then at once, and a wait is
 //! answered in one way only.
 //!
-//! Conditions are evaluated by `condition`, which shares no code with the rules. `walk` follows what was told of an execution
-//! and knows what every step must leave, `places` says where each signal is, and `standing` judges what goes on waiting.
+//! Conditions are evaluated by `condition`, which shares no code with the rules. `walk` follows what was told of an execution,
+//! step by step: `arrivals` judges signals, `resumed` what ends waits. `places` says where each signal is, `standing` judges
+//! what goes on waiting, `answers` and `refusals` what callers were told.
 
 mod answers;
+mod arrivals;
 mod condition;
 mod places;
 mod refusals;
+mod resumed;
 mod scene;
 mod standing;
 mod tally;

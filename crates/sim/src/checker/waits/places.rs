@@ -4,7 +4,7 @@ use super::condition::counts_people;
 use super::scene::{Scene, mail, suspension};
 use super::{Waits, scene};
 use onward_core::record::{SignalEffect, Suspension};
-use onward_core::{PayloadSlot, SignalId, limits};
+use onward_core::{SignalId, limits};
 use std::collections::BTreeSet;
 
 impl Scene<'_> {
@@ -18,8 +18,7 @@ impl Scene<'_> {
         if counted == found {
             return Ok(());
         }
-        let slot = PayloadSlot::Input;
-        Err(format!("it counts {counted:?} signals, payloads and waits, and has {found:?} beside its {slot:?}"))
+        Err(format!("it counts {counted:?} signals, payloads and waits, and {found:?} are beside it"))
     }
 
     /// What left the mailbox in this commit was taken, or came from people that count already; what came stands behind what
