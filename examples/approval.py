@@ -79,6 +79,8 @@ def publish(waits, title):
     if approval is None or approval["name"] == "rejected":
         return f"{title} is not published"
     printed = waits.wait_for("printed")
+    if printed is None:
+        return f"{title}: an operator goes on without the printer"
     return f"{title}: {printed['payload']['copies']} copies"
 
 

@@ -59,7 +59,7 @@ impl Local {
                 each(engine.run_many(each_one).await).into()
             }
             Ask::MintToken { id, new } => {
-                Box::new(MintedToken::from(engine.mint_token(&namespace, id, &new).await?)).into()
+                Box::new(MintedToken::from(engine.mint_token(&namespace, id, &new, by).await?)).into()
             }
             Ask::DescribeToken(token) => {
                 let token = engine.verify_token(&token).await?;
@@ -67,8 +67,8 @@ impl Local {
                 Box::new(TokenInfo::of(token, subject)).into()
             }
             Ask::SignalByToken(request) => {
-                let token = engine.verify_token(&request.token).await?;
-                engine.signal_by_token(&token, request.into_signal(&token)).await?.into()
+                let (token, signal) = request.into_parts();
+                engine.signal_by_token(&token, &signal).await?.into()
             }
             Ask::RotateTokenKeys { command, grace } => {
                 let grace = grace.unwrap_or(limits::TOKEN_GRACE_DEFAULT);

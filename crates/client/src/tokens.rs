@@ -153,11 +153,29 @@ impl Client {
 }
 
 impl Context {
-    /// Makes a token for the next wait that this handler comes to for a name, so that it can be sent to a person before the
-    /// handler waits. A handler that runs again makes it again, which does no harm: send it by an execution with an idempotency
-    /// key.
-    pub fn token(&self, wait: &str, actor: &str) -> TokenWish {
-        let wait = wait.parse::<WaitName>().map(|name| self.hub().coming(&name).into()).map_err(Error::from);
-        TokenWish::new(self.client(), self.id(), wait, actor)
+    /// The next wait that this handler comes to for a name, such as `approval#2`: what a token must name that is made before the
+    /// handler waits. A token belongs into the execution that sends it, which gets the wait and the person:
+    ///
+    /// ```
+    /// # use onward::{Context, Failed};
+    /// async fn release(ctx: Context, version: String) -> Result<(), Failed> {
+    ///     let ask = (ctx.id(), ctx.next_wait("approval")?, "ada@example.com");
+    ///     let key = format!("{}-ask", ctx.id());
+    ///     ctx.client().submit("send-link", &ask).idempotency_key(&key).await?;
+    ///     ctx.wait_for::<()>("approval").named(["approved"]).await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// async fn send_link(ctx: Context, (id, wait, person): (onward::ExecutionId, String, String)) -> Result<(), Failed> {
+    ///     let minted = ctx.client().mint_token(id, &wait, &person).names(["approved", "rejected"]).await?;
+    ///     println!("mail to {person}: {}", minted.link("https://onward.example.com"));
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// When the name is none.
+    pub fn next_wait(&self, name: &str) -> Result<String> {
+        Ok(self.hub().coming(&name.parse::<WaitName>()?).to_string())
     }
 }

@@ -100,6 +100,9 @@ pub const WOKE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 pub const TOKEN_KEYS_MAX: usize = 16;
 /// Oldest copy of these keys by which a process checks tokens.
 pub const TOKEN_KEYS_AGE: Span = Span::seconds(1);
+/// How long after that copy was read a signal by a token may be committed; later the keys are read again. It is longer than a
+/// commit takes, so that hardly a signal is tried twice.
+pub const TOKEN_PROOF_AGE: Span = Span::seconds(10);
 /// How long a new key waits before it signs, until every process has it.
 pub const TOKEN_KEY_SETTLE: Span = Span::seconds(2);
 /// How long the keys before a new one are good unless chosen otherwise: as long as a token of theirs may be under way.

@@ -36,6 +36,9 @@ pub struct TokenBody {
     /// Whose it is: the sender of the signal.
     #[serde(rename = "a")]
     pub actor: Actor,
+    /// Who made it, when that caller is known by name.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Actor>,
     /// From this time on it is good for nothing.
     #[serde(rename = "e")]
     pub expires_at: Millis,
@@ -183,22 +186,22 @@ impl TokenBody {
     /// compared, in a time that does not depend on where they differ.
     #[must_use]
     pub fn verify<'k>(text: &TokenText, find: impl FnOnce(TokenKeyId) -> Option<&'k SigningKey>) -> Option<Self> {
-        let text = text.0.as_str();
+        // Nothing that was signed here is longer.
+        let text = Some(text.0.as_str()).filter(|text| text.len() <= limits::TOKEN_BYTES_MAX).unwrap_or_default();
         let (signed, signature) = text.rsplit_once('.').unwrap_or((text, ""));
         let body = Self::read(signed);
         let key = body.as_ref().and_then(|body| find(body.key));
         let signature = Some(signature).filter(|text| text.len() == SIGNATURE_CHARS);
         let signature = signature.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok()).unwrap_or_default();
         let mut mac = mac(key.map_or(&[0; 32], |key| &key.0));
-        mac.update(signed.get(..signed.len().min(limits::TOKEN_BYTES_MAX)).unwrap_or_default().as_bytes());
+        mac.update(signed.as_bytes());
         let matches = mac.verify_slice(&signature).is_ok();
         body.filter(|_| key.is_some() && matches)
     }
 
     /// What an unsigned part claims.
     fn read(signed: &str) -> Option<Self> {
-        let body = signed.strip_prefix(PREFIX).filter(|body| body.len() <= limits::TOKEN_BYTES_MAX)?;
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(signed.strip_prefix(PREFIX)?).ok()?).ok()
     }
 }
 
@@ -219,6 +222,7 @@ mod tests {
             wait: "0.approval#2".parse().unwrap(),
             names: vec!["approved".parse().unwrap(), "rejected".parse().unwrap()],
             actor: "Ada".parse().unwrap(),
+            by: None,
             expires_at: Millis(1_800_000_000_000),
         }
     }

@@ -1,13 +1,13 @@
 //! What callers see when the store fails, loses its answers, fills up or stands still.
 
 use async_trait::async_trait;
-use onward_core::record::{LaneState, PublicState};
+use onward_core::record::{LaneState, PublicState, SignalEffect, WaitAddress};
 use onward_core::{
-    Category, Class, ExecutionId, Failure, Kind, Lane, LaneChange, Name, Namespace, NewExecution, PartitionId, Payload,
-    Policy, Reason, RetryPolicy, Span, TagKey, TagValue, WorkerName, act, end, limits,
+    Category, Class, CommandId, ExecutionId, Failure, Kind, Lane, LaneChange, Name, Namespace, NewExecution, NewToken,
+    PartitionId, Payload, Policy, Reason, RetryPolicy, Span, TagKey, TagValue, TokenText, WorkerName, act, end, limits,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
-use onward_engine::{Engine, Options, Scope, Wants};
+use onward_engine::{Engine, Options, Scope, TokenSignal, Wants};
 use onward_store::{Batch, Cursor, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, memory::Memory};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -587,4 +587,77 @@ async fn an_answer_does_not_wait_for_the_records_of_the_next_batch() {
     for other in others {
         assert_eq!(other.await.expect("no panic").expect_err("there is none").code(), "execution_not_found");
     }
+}
+
+/// An execution, and a token for a wait of it.
+async fn minted(engine: &Engine) -> (ExecutionId, TokenText) {
+    let id = engine.submit(work()).await.expect("accepted").id;
+    let new = NewToken::new("approval".parse::<WaitAddress>().expect("a wait"), "ada".parse().expect("a name"));
+    let minted = engine.mint_token(&Namespace::default(), id, &new, None).await.expect("made");
+    (id, minted.token)
+}
+
+#[tokio::test]
+async fn callers_that_leave_do_not_have_the_token_keys_read_again_and_again() {
+    let stage = stage(4, None).await;
+    let (_, token) = minted(&stage.engine).await;
+    stage.clock.advance(Span::seconds(2));
+    settle().await;
+    let held = stage.store.layer().reads.acquire_many(1_000).await.expect("a gate");
+    let asked = stage.store.layer().asked.load(Ordering::Relaxed);
+    for _ in 0..100 {
+        let (engine, token) = (stage.engine.clone(), token.clone());
+        let caller = tokio::spawn(async move { engine.verify_token(&token).await });
+        settle().await;
+        caller.abort();
+    }
+    assert_eq!(stage.store.layer().asked.load(Ordering::Relaxed), asked + 1, "one read goes on for all of them");
+    drop(held);
+    stage.engine.verify_token(&token).await.expect("it is good");
+    assert_eq!(stage.store.layer().asked.load(Ordering::Relaxed), asked + 1, "and serves the next");
+
+    // A failure is an answer, too, for as long.
+    stage.clock.advance(Span::seconds(2));
+    settle().await;
+    stage.store.layer().weather.send_replace(Weather::Blind);
+    let asked = stage.store.layer().asked.load(Ordering::Relaxed);
+    for _ in 0..100 {
+        assert_eq!(stage.engine.verify_token(&token).await.expect_err("unread").code(), "store_unavailable");
+    }
+    assert_eq!(stage.store.layer().asked.load(Ordering::Relaxed), asked + 1);
+}
+
+#[tokio::test]
+async fn a_process_that_stood_still_accepts_no_token_of_a_key_that_was_ended() {
+    let stage = stage(4, None).await;
+    let second = stage.second().await;
+    let (id, token) = minted(&stage.engine).await;
+    stage.engine.verify_token(&token).await.expect("it is good");
+    let held = stage.store.layer().gate.acquire_many(1_000).await.expect("a gate");
+    let engine = stage.engine.clone();
+    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &TokenSignal::default()).await });
+    settle().await;
+    second.rotate_token_keys(CommandId(7), Span(0), None).await.expect("rotated");
+    stage.clock.advance(limits::TOKEN_PROOF_AGE);
+    drop(held);
+    let answer = ends(&stage, async move { sending.await.expect("no panic") }).await;
+    assert_eq!(answer.expect_err("its key was ended").code(), "token_expired");
+    let execution = second.get(id).await.expect("answered").expect("it exists");
+    assert_eq!(execution.waits, None, "nothing was accepted");
+}
+
+#[tokio::test]
+async fn a_token_that_is_good_is_accepted_however_long_its_commit_takes() {
+    let stage = stage(4, None).await;
+    let (id, token) = minted(&stage.engine).await;
+    let held = stage.store.layer().gate.acquire_many(1_000).await.expect("a gate");
+    let engine = stage.engine.clone();
+    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &TokenSignal::default()).await });
+    settle().await;
+    stage.clock.advance(limits::TOKEN_PROOF_AGE + Span::seconds(5));
+    drop(held);
+    let answer = ends(&stage, async move { sending.await.expect("no panic") }).await;
+    assert_eq!(answer.expect("its key is good").effect, SignalEffect::Buffered);
+    let execution = stage.engine.get(id).await.expect("answered").expect("it exists");
+    assert_eq!(execution.waits.map_or(0, |waits| waits.signals), 1);
 }

@@ -79,4 +79,6 @@ async function start() {
   }
 }
 
+// A link that is opened in the same tab changes the fragment alone: what is shown must be what is answered.
+addEventListener("hashchange", () => location.reload());
 start();

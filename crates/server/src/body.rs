@@ -26,6 +26,9 @@ pub(crate) type Room = Option<OwnedSemaphorePermit>;
 /// A request about one thing, and the room that it takes.
 pub(crate) struct One<T>(pub(crate) T, pub(crate) Room);
 
+/// A request of a caller without a key, which is small enough to need no room.
+pub(crate) struct Small<T>(pub(crate) T);
+
 /// A request about many things, and the room that it takes.
 pub(crate) struct Many<T>(pub(crate) T, pub(crate) Room);
 
@@ -35,6 +38,15 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for One<T> {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
         let (value, permit) = read(request, app, app.options.limits.body_bytes).await?;
         Ok(Self(value, permit))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Small<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        let (value, _) = read(request, app, SMALL.min(app.options.limits.body_bytes)).await?;
+        Ok(Self(value))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use onward_core::record::{Readiness, SignalEffect, State, TokenKey, TokenKeys, WaitRef, Waiting};
 use onward_core::{
-    Actor, Blob, ExecutionId, Json, Kind, Millis, NewSignal, Reason, SignalName, Span, TokenBody, TokenKeyId, TokenText,
+    Actor, Blob, ExecutionId, Json, Kind, Millis, Reason, SignalName, Span, TokenBody, TokenKeyId, TokenText,
 };
-use onward_engine::{Minted, TokenSubject, VerifiedToken};
+use onward_engine::{Minted, TokenSignal, TokenSubject, VerifiedToken};
 use serde::{Deserialize, Serialize};
 
 /// A new token.
@@ -66,6 +66,8 @@ pub struct TokenInfo {
     pub wait: WaitRef,
     /// Whose it is.
     pub actor: Actor,
+    /// Who made it, if that caller was known by name.
+    pub minted_by: Option<Actor>,
     /// What the execution waits for, as its worker put it.
     pub title: Option<Reason>,
     /// Names of signals that can be sent; any when empty.
@@ -152,20 +154,21 @@ impl TokenSignalRequest {
         Self { token, name: None, payload: None, payload_bytes: None }
     }
 
-    /// The signal, for the wait of its token.
-    pub(crate) fn into_signal(self, token: &VerifiedToken) -> NewSignal {
-        let Self { token: _, name, payload, payload_bytes } = self;
-        NewSignal { name, payload, payload_bytes, ..NewSignal::new(token.body.wait.wait.clone()) }
+    /// The token, and what its holder says.
+    pub(crate) fn into_parts(self) -> (TokenText, TokenSignal) {
+        let Self { token, name, payload, payload_bytes } = self;
+        (token, TokenSignal { name, payload, payload_bytes })
     }
 }
 
 impl TokenInfo {
     pub(crate) fn of(token: VerifiedToken, subject: TokenSubject) -> Self {
-        let VerifiedToken { body: TokenBody { wait, actor, names, execution: id, .. }, not_after } = token;
+        let VerifiedToken { body: TokenBody { wait, actor, names, execution: id, by, .. }, not_after } = token;
         let TokenSubject { execution, over, sent } = subject;
         let suspension = match &execution.state {
+            // Another life waits for itself.
             State::Waiting(Waiting { readiness: Readiness::Suspended(suspension), .. })
-                if suspension.condition.waits().contains(&wait.wait) =>
+                if execution.life == wait.life && suspension.condition.waits().contains(&wait.wait) =>
             {
                 Some(suspension)
             }
@@ -187,6 +190,7 @@ impl TokenInfo {
             kind: execution.kind.clone(),
             wait: wait.wait,
             actor,
+            minted_by: by,
             title: suspension.map(|suspension| suspension.reason.clone()).filter(|reason| !reason.is_empty()),
             choices,
             state,

@@ -69,6 +69,8 @@ pub struct SignalInfo {
     pub name: Option<SignalName>,
     /// Who sent it, when the sender was authenticated by name.
     pub actor: Option<Actor>,
+    /// Who made the token by which it was sent, if it was and that caller was known by name.
+    pub minted_by: Option<Actor>,
     /// Time at which it was accepted.
     pub at: Millis,
     /// What it did then.
@@ -88,6 +90,7 @@ impl WaitsInfo {
             wait: signal.wait,
             name: signal.name,
             actor: signal.actor,
+            minted_by: signal.minted_by,
             at: signal.at,
             effect: signal.effect,
         });

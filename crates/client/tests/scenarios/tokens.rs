@@ -166,28 +166,37 @@ fn part(token: &TokenText, which: std::ops::Range<usize>) -> String {
     token.reveal().split('.').skip(which.start).take(which.len()).collect::<Vec<_>>().join(".")
 }
 
-/// A handler can send a link before it waits.
+/// A handler has a link sent before it waits, and runs again later without sending another.
 #[tokio::test]
-async fn a_handler_makes_a_token_for_its_next_wait() {
+async fn a_handler_has_a_link_sent_for_its_next_wait() {
     let kit = TestKit::new().await.unwrap();
     let ask = async |ctx: Context, (): ()| {
         ctx.wait_for::<()>("go").await?;
-        let minted = ctx.token("approval", "ada").names(NAMES).await?;
-        ctx.client().submit("mail", minted.token.reveal()).idempotency_key(&ctx.id().to_string()).await?;
+        let letter = (ctx.id(), ctx.next_wait("approval")?, "ada");
+        ctx.client().submit("mail", &letter).idempotency_key(&ctx.id().to_string()).await?;
         let first = ctx.wait_any(["approval"]).await?;
         Ok::<_, Failed>(first.and_then(|answer| answer.name).map(|name| name.to_string()))
     };
-    let mail = async |_: Context, token: String| Ok::<_, Failed>(token);
+    let (sent, mut letters) = tokio::sync::mpsc::unbounded_channel();
+    let mail = move |ctx: Context, (id, wait, person): (ExecutionId, String, String)| {
+        let sent = sent.clone();
+        async move {
+            let minted = ctx.client().mint_token(id, &wait, &person).names(NAMES).await?;
+            sent.send(minted).unwrap();
+            Ok::<_, Failed>(())
+        }
+    };
     let worker = Worker::new(kit.client()).on("ask", ask).on("mail", mail);
     let id = kit.client().submit("ask", &()).await.unwrap().id;
     kit.client().signal(id, "go").await.unwrap();
     kit.run_until_idle(&worker).await.unwrap();
-    let mails = kit.client().find(&onward::FindFilter::default(), None, 10).await.unwrap().executions;
-    let mail = mails.iter().find(|found| found.kind.as_str() == "mail").unwrap().id;
-    let token = kit.client().result::<String>(mail).await.unwrap().unwrap();
-    kit.client().signal_by_token(token.as_str()).name("approved").await.unwrap();
+    let minted = letters.try_recv().unwrap();
+    assert_eq!(minted.wait.to_string(), "approval#1");
+    kit.advance(HOUR).await.unwrap();
+    kit.client().signal_by_token(minted.token).name("approved").await.unwrap();
     kit.run_until_idle(&worker).await.unwrap();
     assert_eq!(kit.client().result::<Option<String>>(id).await.unwrap().flatten().as_deref(), Some("approved"));
+    assert!(letters.try_recv().is_err(), "one letter was sent");
 }
 
 /// A copy of the store alone signs nothing that a process with the secret accepts.
@@ -210,6 +219,10 @@ async fn keys_that_are_bound_to_a_secret_need_it() {
         let client = open(secret).await;
         assert_eq!(client.describe_token(good.clone()).await.unwrap_err().code(), "token_invalid");
         assert_eq!(client.mint_token(id, "review", "eve").await.unwrap_err().code(), "token_secret_missing");
+        if secret.is_none() {
+            let unbound = client.rotate_token_keys(None).await.unwrap_err();
+            assert_eq!(unbound.code(), "token_secret_missing", "it would let a copy of the store sign");
+        }
         client.shutdown().await.unwrap();
     }
     let client = open(Some(right)).await;

@@ -33,6 +33,8 @@ pub struct SignalRecord {
     pub name: Option<SignalName>,
     /// Who sent it, when the sender was authenticated by name.
     pub actor: Option<Actor>,
+    /// Who made the token by which it was sent, if it was and that caller was known by name.
+    pub minted_by: Option<Actor>,
     /// What it carries.
     pub payload: StoredPayload,
     /// What it did.
@@ -67,5 +69,5 @@ formats!(
         Buffered,
     }
 );
-formats!(struct SignalRecord { format, wait, only, name, actor, payload, effect, at, seq });
+formats!(struct SignalRecord { format, wait, only, name, actor, minted_by, payload, effect, at, seq });
 formats!(struct Ordinal { life, n });

@@ -1,6 +1,6 @@
 //! What an execution waits for: the names of its waits, the records of those that are over, and what it keeps about all.
 
-use super::{Format, Stored, formats, is_default, plain};
+use super::{Format, Ordinal, Stored, formats, is_default, plain};
 use crate::{Actor, Millis, Name, NameError, SignalId, SignalName, WaitName};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -204,12 +204,15 @@ pub struct Waits {
 }
 
 /// A signal that waits to be taken.
+#[serde_with::skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mail {
     /// The name that it was sent to.
     pub wait: WaitName,
     /// The signal.
     pub signal: SignalId,
+    /// The only wait that may take it, if it was sent to one.
+    pub only: Option<Ordinal>,
 }
 
 impl Waits {
@@ -245,4 +248,4 @@ formats!(
 );
 formats!(struct WaitOver { format, how, at, seq, signals });
 formats!(struct Waits { mail, signals, payloads, over, open });
-formats!(struct Mail { wait, signal });
+formats!(struct Mail { wait, signal, only });

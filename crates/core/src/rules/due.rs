@@ -132,7 +132,7 @@ fn next(view: &mut View, id: ExecutionId) -> Result<Looked, Stop> {
 }
 
 /// The deadline passed: this is the end, wherever it stood.
-fn expire(view: &mut View, execution: &mut Execution, at: Moment) -> Result<What, Stop> {
+pub(crate) fn expire(view: &mut View, execution: &mut Execution, at: Moment) -> Result<What, Stop> {
     let (attempt, paused) = lease::end_any(view, execution, AttemptEnd::Expired, at)?;
     let failure = Failure::new(Category::timeout(), "the deadline passed");
     let expired_by = ExpiredBy::Deadline;

@@ -60,17 +60,24 @@ impl Verb for RotateTokenKeys {
             let why = format!("must be at most {}, is {grace}", limits::FUTURE_MAX);
             return Err(Rejection::invalid("grace", why).into());
         }
+        // Whoever lacks the secret would make a key that anybody with a copy of the store could use.
+        if self.root.is_none() && keys.keys.last().is_some_and(|newest| newest.root.is_some()) {
+            return Err(Rejection::TokenSecretMissing.into());
+        }
         let end = now + self.grace.unwrap_or_default();
-        keys.keys.retain(|key| key.is_good(now));
         for key in &mut keys.keys {
             key.expires_at = Some(key.expires_at.map_or(end, |before| before.min(end)));
         }
-        if keys.keys.len() >= limits::TOKEN_KEYS_MAX {
+        // What has just ended is kept for an answer that says so; what ended before is gone.
+        keys.keys.retain(|key| key.expires_at.is_none_or(|end| now <= end));
+        let good = keys.keys.iter().filter(|key| key.is_good(now)).count();
+        if good >= limits::TOKEN_KEYS_MAX {
             return Err(Rejection::TokenKeysExhausted.into());
         }
         // Until every process has read the new key, the one before it signs, unless that is good for no longer.
         let settled = now + limits::TOKEN_KEY_SETTLE;
         let signs_from = if keys.keys.iter().any(|key| key.is_good(settled)) { settled } else { now };
+        view.not_after(now + Span(limits::TOKEN_KEY_SETTLE.0 - limits::TOKEN_KEYS_AGE.0));
         keys.keys.push(TokenKey {
             id: self.id,
             secret: self.secret,

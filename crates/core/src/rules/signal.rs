@@ -39,6 +39,8 @@ pub struct Proof {
     pub names: Vec<SignalName>,
     /// From this time on it is good for nothing.
     pub not_after: Millis,
+    /// Who made the token, when that caller is known by name.
+    pub minted_by: Option<Actor>,
 }
 
 /// What came of a signal.
@@ -159,6 +161,9 @@ impl Sent<'_> {
 
     /// The only wait that may take it, which must not be over.
     fn only(&self, view: &mut View, execution: &Execution) -> Result<Option<Ordinal>, Stop> {
+        if self.proof.is_some_and(|proof| proof.wait.wait.name != self.signal.wait.name) {
+            return Err(Rejection::TokenInvalid.into());
+        }
         let (life, n) = match (self.proof, self.signal.wait.n) {
             (Some(proof), _) => (proof.wait.life, proof.wait.wait.n),
             (None, Some(n)) => (execution.life, n),
@@ -247,7 +252,8 @@ impl Sent<'_> {
         }
         let (wait, name, actor) = (self.signal.wait.name.clone(), self.signal.name.clone(), self.actor.cloned());
         let effect = SignalEffect::Buffered;
-        Ok(SignalRecord { format: Format, wait, only, name, actor, payload, effect, at, seq })
+        let minted_by = self.proof.and_then(|proof| proof.minted_by.clone());
+        Ok(SignalRecord { format: Format, wait, only, name, actor, minted_by, payload, effect, at, seq })
     }
 
     fn keep(&self, execution: &mut Execution, record: &SignalRecord) -> Result<(), Rejection> {

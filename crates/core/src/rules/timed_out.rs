@@ -5,7 +5,7 @@ use crate::record::{
     Record, Suspension,
 };
 use crate::rules::times::Moment;
-use crate::rules::{finish, lease, waits};
+use crate::rules::{due, finish, lease, waits};
 use crate::view::unreadable;
 use crate::{Category, Failure, Key, Millis, Reason, Stop, View, What};
 use std::sync::Arc;
@@ -25,7 +25,8 @@ pub(crate) fn pass(view: &mut View, shared: &mut Arc<Execution>, now: Millis) ->
     end(view, execution, (suspension, paused), due, at).map(Some)
 }
 
-/// Does all that is due of a suspension, and writes it: what time has ended is over, whether or not that was noticed.
+/// Does all that is due of a suspension and of the deadline, and writes it: what time has ended is over, whether or not that was
+/// noticed, and what it has not ended holds for a commit before it does.
 pub(crate) fn settle(view: &mut View, mut shared: Arc<Execution>, now: Millis) -> Result<Arc<Execution>, Stop> {
     while let Some(event) = pass(view, &mut shared, now)? {
         let key = Key::Execution(shared.id);
@@ -38,7 +39,18 @@ pub(crate) fn settle(view: &mut View, mut shared: Arc<Execution>, now: Millis) -
         };
         shared = written;
     }
-    Ok(shared)
+    let Some(deadline) = shared.deadline.filter(|_| !shared.is_finished()) else { return Ok(shared) };
+    if now < deadline {
+        view.not_after(deadline);
+        return Ok(shared);
+    }
+    view.not_before(deadline);
+    let execution = Arc::make_mut(&mut shared);
+    let at = execution.moment(now);
+    let event = due::expire(view, execution, at)?;
+    let id = shared.id;
+    view.put_execution(shared, event)?;
+    view.execution(id)?.ok_or_else(|| unreadable(&Key::Execution(id)))
 }
 
 fn end(

@@ -124,6 +124,7 @@ pub(crate) fn close(
 ) -> Result<Vec<WaitEnd>, Stop> {
     let closed = if suspension.is_met() { closing(suspension) } else { suspension.waits() };
     give_back(view, execution, suspension, &closed)?;
+    forget(execution, &closed);
     let how = if suspension.is_met() { HowOver::Signals } else { how };
     let open = open_since(execution, suspension, &closed);
     let mut ends = Vec::with_capacity(closed.len());
@@ -157,6 +158,27 @@ fn closing(suspension: &Suspension) -> BTreeSet<WaitRef> {
             return closed;
         }
         closed = next;
+    }
+}
+
+/// Takes out of the mailbox what no wait can take any more: it was sent to one wait only, which is over.
+fn forget(execution: &mut Execution, closed: &BTreeSet<WaitRef>) {
+    let life = execution.life;
+    let is_over = |mail: &Mail| {
+        let meant = mail.only.filter(|only| only.life == life).map(|only| WaitRef::new(mail.wait.clone(), only.n));
+        meant.is_some_and(|wait| closed.contains(&wait))
+    };
+    if let Some(waits) = &mut execution.waits {
+        waits.mail.retain(|mail| !is_over(mail));
+    }
+}
+
+/// Begins another life, which waits for itself: what was sent to waits of the lives before is meant for none of its own.
+pub(crate) fn next_life(execution: &mut Execution) {
+    execution.life += 1;
+    let life = execution.life;
+    if let Some(waits) = &mut execution.waits {
+        waits.mail.retain(|mail| mail.only.is_none_or(|only| only.life == life));
     }
 }
 
@@ -211,7 +233,11 @@ pub(crate) fn put_back(execution: &mut Execution, suspension: Suspension, paused
 
 /// Keeps a signal for a wait that takes it later.
 pub(crate) fn keep(execution: &mut Execution, id: SignalId, signal: &SignalRecord) {
-    execution.waits.get_or_insert_default().mail.push(Mail { wait: signal.wait.clone(), signal: id });
+    execution.waits.get_or_insert_default().mail.push(Mail {
+        wait: signal.wait.clone(),
+        signal: id,
+        only: signal.only,
+    });
 }
 
 /// Returns to the mailbox what a suspension took for waits that its end leaves open: whoever comes to them again finds their
@@ -224,7 +250,8 @@ pub(crate) fn give_back(
 ) -> Result<(), Stop> {
     let is_kept = |wait: &WaitRef| closed.contains(wait) || suspension.over.get(wait).is_some_and(|over| over.recorded);
     let open = suspension.taken.iter().filter(|one| !is_kept(&one.wait));
-    let mut mail: Vec<Mail> = open.map(|one| Mail { wait: one.wait.name.clone(), signal: one.signal }).collect();
+    let mut mail: Vec<Mail> =
+        open.map(|one| Mail { wait: one.wait.name.clone(), signal: one.signal, only: None }).collect();
     if mail.is_empty() {
         return Ok(());
     }
@@ -233,11 +260,14 @@ pub(crate) fn give_back(
     view.for_each(mail.iter().map(|mail| mail.signal), |view, id| {
         // What cannot be read must not keep an execution from its end: it comes first.
         if let Some(Record::Signal(record)) = view.get(&Key::Signal(execution.id, id))?.as_deref() {
-            places.insert(id, record.seq);
+            places.insert(id, (record.seq, record.only));
         }
         Ok(())
     })?;
-    mail.sort_by_key(|mail| places.get(&mail.signal).copied());
+    mail.sort_by_key(|mail| places.get(&mail.signal).map(|(seq, _)| *seq));
+    for mail in &mut mail {
+        mail.only = mail.only.or_else(|| places.get(&mail.signal).and_then(|(_, only)| *only));
+    }
     execution.waits.get_or_insert_default().mail = mail;
     Ok(())
 }

@@ -179,7 +179,7 @@ impl Driver {
             let wait =
                 WaitId { life, wait: WaitRef::new(signal.signal.wait.name.clone(), signal.signal.wait.n.unwrap_or(1)) };
             let not_after = self.world.now + Span::seconds(20);
-            signal.proof = Some(Proof { wait, actor, names: Vec::new(), not_after });
+            signal.proof = Some(Proof { wait, actor, names: Vec::new(), not_after, minted_by: None });
         }
         signal
     }

@@ -30,7 +30,7 @@ pub(crate) async fn whatever_is_wrong_with_a_token_only_the_keys_are_read_once_a
         "approval".parse::<onward_core::record::WaitAddress>().expect("a wait"),
         "ada".parse().expect("a name"),
     );
-    let minted = near.mint_token(&Namespace::default(), id, &new).await.expect("it is made");
+    let minted = near.mint_token(&Namespace::default(), id, &new, None).await.expect("it is made");
     assert_eq!(code(&far, &minted.token).await, "good", "another process knows the key");
 
     let texts = broken(&minted.token);

@@ -56,7 +56,9 @@ pub(super) async fn page(
 /// Whether an event is hidden from the caller. API keys belong to no namespace, so only callers that may list keys see
 /// events about them.
 fn is_hidden(told: &Told, caller: &Caller) -> bool {
-    let about_keys = |event: &Event| matches!(event.what, What::KeyIssued { .. } | What::KeyRevoked { .. });
+    let about_keys = |event: &Event| {
+        matches!(event.what, What::KeyIssued { .. } | What::KeyRevoked { .. } | What::TokenKeysRotated { .. })
+    };
     !caller.sees_keys() && matches!(told, Told::Event { event, .. } if about_keys(event))
 }
 

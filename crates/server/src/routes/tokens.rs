@@ -3,7 +3,7 @@
 use crate::access::Caller;
 use crate::answer::{Answer, Said, ok};
 use crate::app::App;
-use crate::body::{InPath, One};
+use crate::body::{InPath, One, Small};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use onward::call::Ask;
@@ -33,7 +33,7 @@ pub(super) async fn mint(
 /// Send the signal of a token's holder.
 ///
 /// The token says for which wait of which execution it is, and who sends it. The first signal of a person stands: a second one
-/// returns the first result.
+/// returns the first result. The body has at most 16 KiB.
 #[utoipa::path(post, path = "/v1/signals", tag = "tokens",
     extensions(("x-roles" = json!("token")), ("x-call" = json!("signal_by_token"))),
     request_body = TokenSignalRequest, responses(
@@ -41,7 +41,7 @@ pub(super) async fn mint(
 ))]
 pub(super) async fn signal(
     State(app): State<Arc<App>>,
-    One(request, _room): One<TokenSignalRequest>,
+    Small(request): Small<TokenSignalRequest>,
 ) -> Answer<Signalled> {
     let client = app.client(&Namespace::default());
     Ok(ok(client.ask(Ask::SignalByToken(Box::new(request))).await?))
@@ -55,7 +55,7 @@ pub(super) async fn signal(
 ))]
 pub(super) async fn describe(
     State(app): State<Arc<App>>,
-    One(DescribeTokenRequest { token }, _room): One<DescribeTokenRequest>,
+    Small(DescribeTokenRequest { token }): Small<DescribeTokenRequest>,
 ) -> Answer<TokenInfo> {
     Ok(ok(app.client(&Namespace::default()).describe_token(token).await?))
 }

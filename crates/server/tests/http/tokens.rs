@@ -39,6 +39,8 @@ async fn a_token_is_all_that_a_person_needs() {
     assert_eq!(again, first, "the first choice stands");
     let (status, refused) = post(&site, "/v1/signals", &json!({"token": token, "name": "maybe"})).await;
     assert_eq!((status, &first), (200, &refused), "a repeat is known before its name is looked at");
+    let large = json!({"token": token, "payload": "x".repeat(20_000)});
+    assert_eq!(post(&site, "/v1/signals", &large).await.0, 413, "callers without a key take no room");
     // Nothing else becomes open by it.
     assert_eq!(post(&site, &format!("/v1/executions/{id}/signals"), &signal).await.0, 401);
     site.drained().await;

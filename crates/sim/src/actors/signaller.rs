@@ -110,7 +110,7 @@ impl Signaller {
         };
         let names = if dice.percent(70) { Vec::new() } else { signal_name(dice).into_iter().collect() };
         let wait = WaitId { life, wait: WaitRef::new(name.clone(), n) };
-        Some(Proof { wait, actor: person(dice)?, names, not_after })
+        Some(Proof { wait, actor: person(dice)?, names, not_after, minted_by: None })
     }
 
     /// Repeats an old signal, perhaps long after everything is over.

@@ -68,7 +68,7 @@ impl OperatorAct for Replay {
         }
         if succeeded {
             // What the life before waited for is done: this one waits for itself.
-            execution.life += 1;
+            waits::next_life(execution);
             execution.waits.iter_mut().for_each(|waits| waits.open.clear());
         }
         execution.held = None;

@@ -121,7 +121,7 @@ fn waiting_cases() -> Vec<(World, Command)> {
         world.put(Key::Execution(id(1)), Record::Execution(execution.into()));
     };
     with(&mut full, |waits| {
-        let mail = Mail { wait: "b".parse().unwrap(), signal: SignalId(1) };
+        let mail = Mail { wait: "b".parse().unwrap(), signal: SignalId(1), only: None };
         waits.mail = vec![mail; limits::MAILBOX_MAX];
     });
     let (mut many, _) = running();
@@ -132,6 +132,7 @@ fn waiting_cases() -> Vec<(World, Command)> {
         actor: "ada".parse().unwrap(),
         names: Vec::new(),
         not_after: Millis(1),
+        minted_by: None,
     };
     let mut rotated = World::new(1);
     for n in 0..limits::TOKEN_KEYS_MAX as u128 {
@@ -210,7 +211,7 @@ fn code(rejection: &Rejection) -> &'static str {
         Rejection::MailboxFull(_) => "mailbox_full",
         Rejection::SignalsExhausted(_) => "signals_exhausted",
         Rejection::TokenExpired { .. } => "token_expired",
-        // No rule sees a token; the engine checks it before.
+        // No rule sees a token; the engine checks it before, and gives the rule what it proves.
         Rejection::TokenInvalid => "token_invalid",
         Rejection::TokenSecretMissing => "token_secret_missing",
         Rejection::TokenKeysExhausted => "token_keys_exhausted",

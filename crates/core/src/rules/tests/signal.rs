@@ -2,10 +2,10 @@
 
 use crate::record::{PublicState, SignalEffect};
 use crate::rules::world::World;
-use crate::rules::world::make::{self, count, id, one, submit, wait};
+use crate::rules::world::make::{self, count, id, one, submit, wait, with};
 use crate::{
     Condition, Distinct, Fence, NewSuspension, Payload, Proof, Rejection, Reply, Signal, SignalName, Signalled, Span,
-    What, limits,
+    Suspended, What, When, Window, limits,
 };
 
 fn effect(world: &mut World, signal: Signal) -> SignalEffect {
@@ -44,6 +44,7 @@ fn proof(actor: &str, wait_for: &str, names: &[&str]) -> Proof {
         actor: actor.parse().unwrap(),
         names: names.iter().map(|name| name.parse::<SignalName>().unwrap()).collect(),
         not_after: make::after(Span::hours(1)),
+        minted_by: None,
     }
 }
 
@@ -230,4 +231,43 @@ fn a_signal_at_or_after_the_timeout_does_not_resume() {
     assert_eq!(signalled.effect, SignalEffect::Buffered, "time was first");
     let woke = world.claim(id(1), 11).woke.unwrap();
     assert_eq!((woke.by, woke.waits[0].signals.len()), (crate::record::HowOver::Timeout, 0));
+}
+
+#[test]
+fn what_only_an_ended_wait_could_take_leaves_the_mailbox() {
+    let mut world = World::new(1);
+    let fence = world.running(submit(1), 10);
+    let mail = |world: &World| world.execution(id(1)).waits.as_ref().map_or(0, |waits| waits.mail.len());
+    world.accept(&make::suspend_on(60, fence, "approval"));
+    for (n, actor) in ["ada", "bob"].into_iter().enumerate() {
+        let mut early = make::signal(70 + n as u128, id(1), "approval#2");
+        early.by = Some(actor.parse().unwrap());
+        world.accept(&early.into());
+    }
+    assert_eq!(mail(&world), 2, "kept for the second wait");
+    world.accept(&make::signal(80, id(1), "approval").into());
+    assert_eq!(mail(&world), 2, "the end of the first wait changes nothing");
+    let fence = world.claim(id(1), 11).fence;
+    let met = world.accept(&make::suspend_on(61, fence, "approval#2"));
+    assert!(matches!(met, Reply::Suspend(Suspended { met: Some(_) })));
+    assert_eq!(mail(&world), 0, "the second wait took one and is over, and nothing can take the other");
+    world.accept(&make::signal(90, id(1), "approval#7").into());
+    world.accept(&make::complete(91, fence));
+    world.operate(92, id(1), make::replay());
+    assert_eq!(mail(&world), 0, "another life waits for itself");
+}
+
+#[test]
+fn a_signal_after_the_deadline_finds_the_execution_expired() {
+    let mut world = World::new(1);
+    let deadline = Some(When::After(Span::minutes(1)));
+    let fence = world.running(with!(submit(1), deadline), 10);
+    world.accept(&make::suspend_on(60, fence, "approval"));
+    let due = world.now + Span::minutes(1);
+    let in_time = world.clone().home(&make::signal(70, id(1), "approval").into());
+    assert_eq!(in_time.window.not_after, Some(due));
+    world.pass(Span::minutes(1));
+    let late = world.home(&make::signal(70, id(1), "approval").into());
+    assert_eq!(late.result.unwrap_err().code(), "execution_finished");
+    assert_eq!(late.window, Window { not_before: Some(due), not_after: None }, "no other clock decides");
 }

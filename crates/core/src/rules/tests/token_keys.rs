@@ -3,7 +3,7 @@
 use crate::record::TokenKeys;
 use crate::rules::world::World;
 use crate::rules::world::make::{rotate_token_keys, rotate_token_keys_within};
-use crate::{Rejection, Reply, Span, TokenKeyId, limits};
+use crate::{Command, CommandId, Fingerprint, Rejection, Reply, RotateTokenKeys, Span, TokenKeyId, limits};
 
 fn rotated(world: &mut World, number: u128, grace: Option<Span>) -> Result<TokenKeys, Rejection> {
     match world.home(&rotate_token_keys_within(number, grace)).result? {
@@ -39,7 +39,7 @@ fn keys_before_the_newest_are_good_until_their_own_end() {
     assert_eq!(ids(&keys), [1, 2, 3, 4]);
     let ends: Vec<_> = keys.keys.iter().map(|key| key.expires_at.map(|end| end - world.now)).collect();
     assert_eq!(ends, [Some(Span::hours(23)), Some(day), Some(day), None], "none is cut short by a later rotation");
-    world.now = world.now + Span::hours(23);
+    world.now = world.now + Span::hours(23) + Span(1);
     assert!(!keys.keys[0].is_good(world.now) && keys.keys[1].is_good(world.now));
     assert_eq!(ids(&rotated(&mut world, 5, Some(day)).unwrap()), [2, 3, 4, 5], "what has expired is removed");
 }
@@ -74,6 +74,22 @@ fn keys_are_bounded() {
     }
     assert_eq!(rotated(&mut world, 99, Some(Span::days(1))).unwrap_err().code(), "token_keys_exhausted");
     assert_eq!(rotated(&mut world, 99, Some(Span::days(100_000))).unwrap_err().code(), "invalid_argument");
-    world.now = world.now + Span::days(1);
+    let mut emergency = world.clone();
+    let keys = rotated(&mut emergency, 99, Some(Span(0))).unwrap();
+    let good = keys.keys.iter().filter(|key| key.is_good(emergency.now)).count();
+    assert_eq!(good, 1, "all can be ended at any time");
+    world.now = world.now + Span::days(1) + Span(1);
     assert_eq!(rotated(&mut world, 99, Some(Span::days(1))).unwrap().keys.len(), 2);
+}
+
+#[test]
+fn a_process_without_the_secret_unbinds_no_keys() {
+    let mut world = World::new(4);
+    let Command::RotateTokenKeys(rotate) = rotate_token_keys(1, 1) else { unreachable!() };
+    let bound = RotateTokenKeys { root: Some(Fingerprint(7)), ..rotate.clone() };
+    world.accept(&bound.clone().into());
+    let without = RotateTokenKeys { command: CommandId(2), grace: Some(Span(0)), ..rotate };
+    assert_eq!(world.refuse(&without.into()).code(), "token_secret_missing");
+    let with_another = RotateTokenKeys { command: CommandId(3), root: Some(Fingerprint(8)), ..bound };
+    world.accept(&with_another.into());
 }

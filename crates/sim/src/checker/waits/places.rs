@@ -1,9 +1,9 @@
-//! Where signals are: every accepted one is in the mailbox, taken by one wait, or was ignored.
+//! Where signals are: every accepted one is in the mailbox, taken by one wait, was ignored, or was for a wait that is over.
 
 use super::condition::counts_people;
 use super::scene::{Scene, mail, suspension};
 use super::{Waits, scene};
-use onward_core::record::{SignalEffect, Suspension};
+use onward_core::record::{SignalEffect, SignalRecord, Suspension, WaitRef};
 use onward_core::{SignalId, limits};
 use std::collections::BTreeSet;
 
@@ -32,6 +32,11 @@ impl Scene<'_> {
         {
             return Err(format!("its mailbox has {wrong:?}, which is no signal of it"));
         }
+        let hopeless =
+            new.iter().find(|signal| self.signals.get(signal).is_some_and(|record| self.is_hopeless(record)));
+        if let Some(signal) = hopeless {
+            return Err(format!("signal {signal} stays in its mailbox, and no wait can ever take it"));
+        }
         let stayed: Vec<SignalId> = old.iter().filter(|signal| new.contains(signal)).copied().collect();
         let stays: Vec<SignalId> = new.iter().filter(|signal| old.contains(signal)).copied().collect();
         if stayed != stays {
@@ -54,6 +59,10 @@ impl Scene<'_> {
         let mut dropped = Vec::new();
         for signal in gone.copied() {
             let Some(record) = self.signals.get(&signal) else { continue };
+            if self.is_hopeless(record) {
+                dropped.push(signal);
+                continue;
+            }
             let name = record.wait.to_string();
             let now = suspension(self.after).is_some_and(|now| counts_people(&now.condition, &name));
             if !now && !waits.asked_for(self.id).any(|asked| counts_people(&asked.condition, &name)) {
@@ -62,6 +71,14 @@ impl Scene<'_> {
             dropped.push(signal);
         }
         Ok(dropped)
+    }
+
+    /// Whether a signal was sent to one wait only, which is over or of an earlier life.
+    fn is_hopeless(&self, record: &SignalRecord) -> bool {
+        record.only.is_some_and(|only| {
+            let wait = WaitRef::new(record.wait.clone(), only.n);
+            only.life < self.after.life || self.over(only.life, &wait).is_some()
+        })
     }
 
     /// What a suspension had taken that ended with its execution.
