@@ -1,18 +1,21 @@
 //! Sends signals to executions before, while and after they wait: by name and by ordinal, under keys, by people and with proofs.
 
-use super::{Caller, new_signal, signal_name};
+use super::{Caller, Submitter, new_signal, signal_name};
 use crate::checker::{Stage, named};
 use crate::clock::sleep;
 use futures_util::future::join_all;
-use onward_core::record::{Execution, Readiness, State, WaitId, WaitRef, Waiting};
+use onward_core::record::{Execution, Readiness, State, Suspension, WaitId, WaitRef, Waiting};
 use onward_core::{
-    Actor, CommandId, Condition, ExecutionId, Millis, Name, Proof, Rejection, Signal, Signalled, Span, WaitName,
+    Actor, CommandId, Condition, ExecutionId, Millis, Name, NewExecution, Payload, Proof, Rejection, Signal, Signalled,
+    Span, WaitName,
 };
 use onward_engine::Error;
 use std::collections::VecDeque;
 
 /// Signals that a sender remembers, to repeat them long after.
 const PAST_MAX: usize = 24;
+/// The longest time for which a sender waits for a timeout.
+const LONGEST: Span = Span::seconds(5);
 /// People who send signals.
 const PEOPLE: [&str; 4] = ["ada", "bob", "cyd", "dee"];
 
@@ -34,6 +37,7 @@ impl Signaller {
             match self.caller.dice.below(100) {
                 0..=11 => self.repeat_old().await,
                 12..=24 => self.volley().await,
+                25..=36 => self.at_timeout().await,
                 _ => self.once().await,
             }
         }
@@ -57,6 +61,31 @@ impl Signaller {
         .await;
         self.past.extend(all.into_iter().flat_map(|one| one.past));
         self.forget();
+    }
+
+    /// Signals an execution at the moment in which its time is over, perhaps along with a submit for its unique key.
+    async fn at_timeout(&mut self) {
+        let Some(execution) = self.found() else { return };
+        let Some(suspension) = suspension(&execution) else { return };
+        let own = suspension.condition.waits();
+        let Some(at) = suspension.timeout.map(|timeout| timeout.at) else { return };
+        let now = self.caller.world.hub.now();
+        if own.is_empty() || at > now + LONGEST {
+            return;
+        }
+        sleep(at - now).await;
+        let signal = self.signal_for(&execution);
+        if execution.unique_key.is_none() || self.caller.dice.percent(30) {
+            return self.send(signal, 1).await;
+        }
+        let new = NewExecution {
+            namespace: execution.namespace.clone(),
+            lane: execution.lane.clone(),
+            unique_key: execution.unique_key.clone(),
+            signal: Some(signal.signal),
+            ..NewExecution::new(execution.kind.clone(), Payload::null())
+        };
+        Submitter(self.caller.split()).submit_one(&new).await;
     }
 
     /// Gives a suspended execution what it waits for, as far as a signal can.
@@ -184,8 +213,12 @@ fn person(dice: &mut crate::dice::Dice) -> Option<Actor> {
 
 /// What an execution waits for, if it is suspended.
 pub(super) fn condition(execution: &Execution) -> Option<&Condition> {
+    suspension(execution).map(|suspension| &suspension.condition)
+}
+
+fn suspension(execution: &Execution) -> Option<&Suspension> {
     match &execution.state {
-        State::Waiting(Waiting { readiness: Readiness::Suspended(suspension), .. }) => Some(&suspension.condition),
+        State::Waiting(Waiting { readiness: Readiness::Suspended(suspension), .. }) => Some(suspension),
         _ => None,
     }
 }
