@@ -46,6 +46,10 @@ const fn second(seed: u64, cause: &'static str) -> Failed {
     Failed { seed, generation: Generation::Second, cause }
 }
 
+const fn fourth(seed: u64, cause: &'static str) -> Failed {
+    Failed { seed, generation: Generation::Fourth, cause }
+}
+
 /// Every seed that ever failed. Each was mended in the product or in the model before it came here.
 pub const FAILED: &[Failed] = &[
     first(10_010_439, "product: a refused replay ran later, because a freed unique key was absent again"),
@@ -76,6 +80,11 @@ pub const FAILED: &[Failed] = &[
     second(310_214_753, "model: a clock that is behind delays work until a time that its events tell as past"),
     second(310_383_563, "model: work returned and claimed again in one commit, after a clock had run ahead"),
     second(310_028_683, "model: after a failover an execution is born with an attempt that has ended"),
+    fourth(320_000_002, "product: signals that counted for a suspension were lost when it ended with its execution"),
+    fourth(320_000_038, "product: signals that counted for an alternative were lost when another one was met"),
+    fourth(320_000_148, "product: a repeated suspend on alternatives was told of more waits than the first"),
+    fourth(1_163_319_669_885, "model: a signal whose execution was purged meanwhile was looked for as refused"),
+    fourth(320_000_266, "product: a submit with a signal was refused because the time of its key's holder was over"),
 ];
 
 /// Seeds that follow from a text such as the name of a commit: each text has others, and hardly two the same.

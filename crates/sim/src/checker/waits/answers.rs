@@ -29,8 +29,9 @@ impl Checker {
             }
             Err(Error::Refused(rejection)) => {
                 let happened = self.waits.effects.contains_key(&(id, own));
-                // A signal with a key or a proof may have happened by another call.
-                if signal.signal.idempotency_key.is_none() && signal.proof.is_none() {
+                // A signal with a key or a proof may have happened by another call, and what is being removed denies nothing.
+                let denied = !matches!(rejection, Rejection::Purged(_));
+                if denied && signal.signal.idempotency_key.is_none() && signal.proof.is_none() {
                     self.refused(signal.command, id, happened);
                 }
                 let is_right = self.signal_rightly_refused(since, now, signal, rejection);
