@@ -111,9 +111,9 @@ impl Mutant {
     #[must_use]
     pub fn finders(self) -> &'static [&'static str] {
         match self {
-            Self::NoVersionCheck => &["executions", "answers", "lanes", "messages", "history"],
+            Self::NoVersionCheck => &["executions", "answers", "lanes", "messages", "history", "waits"],
             Self::NoFence => &["fence", "executions", "answers"],
-            Self::NoWindow => &["executions", "answers"],
+            Self::NoWindow => &["executions", "answers", "waits"],
             Self::MarkInsteadOfIds => &["messages"],
             Self::RefusalAnsweredEarly => &["answers", "liveness"],
             Self::HintTrusted | Self::EpochReuse | Self::GivesUpAtOnce | Self::LeaseTooLong => &["executions"],
