@@ -8,8 +8,8 @@ use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
 use onward_core::{
-    Actor, Category, ExecutionId, Failure, Namespace, Operate, Payload, PayloadSlot, Progress, Rejection, Report,
-    RevokeKey, SetLane, Signal, Span, Suspend, limits,
+    Actor, Category, CommandId, ExecutionId, Failure, Namespace, NewSignal, Operate, Payload, PayloadSlot, Progress,
+    Rejection, Report, RevokeKey, SetLane, Signal, Signalled, Span, Suspend, TokenText, limits,
 };
 use onward_engine::clock::{Chance, Clock};
 use onward_engine::{Engine, EventFilter, Subscription, Told, Wants};
@@ -48,32 +48,17 @@ impl Local {
                 engine.run(Signal { command, namespace, execution: id, by, proof: None, signal }).await?.into()
             }
             Ask::SignalMany { command, ids, signal } => {
-                let each_one = ids.iter().map(|id| Signal {
-                    command: command.about(*id),
-                    namespace: namespace.clone(),
-                    execution: *id,
-                    by: by.clone(),
-                    proof: None,
-                    signal: signal.clone(),
-                });
-                each(engine.run_many(each_one).await).into()
+                self.signal_many(namespace, by, (command, ids), &signal).await.into()
             }
             Ask::MintToken { id, new } => {
                 Box::new(MintedToken::from(engine.mint_token(&namespace, id, &new, by).await?)).into()
             }
-            Ask::DescribeToken(token) => {
-                let token = engine.verify_token(&token).await?;
-                let subject = engine.token_subject(&token).await?;
-                Box::new(TokenInfo::of(token, subject)).into()
-            }
+            Ask::DescribeToken(token) => Box::new(self.describe_token(&token).await?).into(),
             Ask::SignalByToken(request) => {
                 let (token, signal) = request.into_parts();
                 engine.signal_by_token(&token, &signal).await?.into()
             }
-            Ask::RotateTokenKeys { command, grace } => {
-                let grace = grace.unwrap_or(limits::TOKEN_GRACE_DEFAULT);
-                TokenKeyInfo::all(&engine.rotate_token_keys(command, grace, by).await?, engine.now()).into()
-            }
+            Ask::RotateTokenKeys { command, grace } => self.rotate_token_keys(command, grace, by).await?.into(),
             Ask::TokenKeys => TokenKeyInfo::all(&engine.token_keys().await?, engine.now()).into(),
             Ask::Waits(id) => {
                 let execution = self.existing(&namespace, id).await?;
@@ -195,6 +180,41 @@ impl Local {
         });
         // A page that passed over events goes on behind them, unless it stopped in their midst.
         Ok(EventsPage { told, cursor: events.cursor().or(last) })
+    }
+
+    async fn signal_many(
+        &self,
+        namespace: Namespace,
+        by: Option<Actor>,
+        (command, ids): (CommandId, Vec<ExecutionId>),
+        signal: &NewSignal,
+    ) -> Vec<Result<Signalled>> {
+        let of_one = |id: &ExecutionId| Signal {
+            command: command.about(*id),
+            namespace: namespace.clone(),
+            execution: *id,
+            by: by.clone(),
+            proof: None,
+            signal: Box::new(signal.clone()),
+        };
+        each(self.engine.run_many(ids.iter().map(of_one)).await)
+    }
+
+    async fn describe_token(&self, token: &TokenText) -> Result<TokenInfo> {
+        let token = self.engine.verify_token(token).await?;
+        let subject = self.engine.token_subject(&token).await?;
+        Ok(TokenInfo::of(token, subject))
+    }
+
+    async fn rotate_token_keys(
+        &self,
+        command: CommandId,
+        grace: Option<Span>,
+        by: Option<Actor>,
+    ) -> Result<Vec<TokenKeyInfo>> {
+        let grace = grace.unwrap_or(limits::TOKEN_GRACE_DEFAULT);
+        let keys = self.engine.rotate_token_keys(command, grace, by).await?;
+        Ok(TokenKeyInfo::all(&keys, self.engine.now()))
     }
 
     async fn issue_key(&self, request: NewKeyRequest, by: Option<Actor>) -> Result<IssuedKey> {

@@ -12,15 +12,15 @@ use crate::calls::Calls;
 use crate::wire::{
     ActBody, Acted, AttemptList, DescribeTokenRequest, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey,
     ItemAnswer, KeyInfo, KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, MintedToken, ProgressRequest, RenewAnswer,
-    RenewRequest, RotateTokenKeysRequest, SuspendRequest, TokenInfo, TokenKeyList, WaitsInfo,
+    RenewRequest, RotateTokenKeysRequest, SuspendRequest, TokenInfo, TokenKeyInfo, TokenKeyList, WaitsInfo,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use onward_core::{
     Act, ActOutcome, Category, Claimed, CommandId, ExecutionId, Explanation, Failure, Fence, Lane, LaneChange,
-    Namespace, NewExecution, NewSignal, Payload, Rejection, Renewed, Report, Signalled, Span, Submitted, Suspended,
-    limits,
+    Namespace, NewExecution, NewSignal, NewToken, Payload, Rejection, Renewed, Report, Signalled, Span, Submitted,
+    Suspended, TokenText, limits,
 };
 use onward_engine::{LaneListing, Wants, chosen_id};
 use serde::de::DeserializeOwned;
@@ -84,21 +84,12 @@ impl Remote {
                 self.exchange.ask::<Signalled>(request).await?.into()
             }
             Ask::SignalMany { command, ids, signal } => self.signal_many(of, command, ids, &signal).await.into(),
-            Ask::MintToken { id, new } => {
-                let request = Request::post(of, format!("/v1/executions/{id}/tokens"), &new)?;
-                self.exchange.ask::<Box<MintedToken>>(request).await?.into()
-            }
-            Ask::DescribeToken(token) => {
-                let request = Request::post(of, "/v1/signals/describe", &DescribeTokenRequest { token })?;
-                self.exchange.ask::<Box<TokenInfo>>(request).await?.into()
-            }
+            Ask::MintToken { id, new } => self.mint_token(of, id, &new).await?.into(),
+            Ask::DescribeToken(token) => self.describe_token(of, token).await?.into(),
             Ask::SignalByToken(signal) => {
                 self.exchange.ask::<Signalled>(Request::post(of, "/v1/signals", &signal)?).await?.into()
             }
-            Ask::RotateTokenKeys { command, grace } => {
-                let request = Request::post(of, "/v1/token-keys", &RotateTokenKeysRequest { grace })?.named(command);
-                self.exchange.ask::<TokenKeyList>(request).await?.keys.into()
-            }
+            Ask::RotateTokenKeys { command, grace } => self.rotate_token_keys(of, command, grace).await?.into(),
             Ask::TokenKeys => self.get::<TokenKeyList>(of, "/v1/token-keys").await?.keys.into(),
             Ask::Waits(id) => self.of_one::<Box<WaitsInfo>>(of, id, "waits").await?.into(),
             Ask::SignalPayload { id, signal } => {
@@ -275,6 +266,24 @@ impl Remote {
     ) -> Vec<Result<ActOutcome>> {
         let each = ids.into_iter().map(|id| self.operate(of, command.about(id), id, act.clone()));
         stream::iter(each).buffered(OPERATED).collect().await
+    }
+
+    async fn mint_token(&self, of: &Namespace, id: ExecutionId, new: &NewToken) -> Result<Box<MintedToken>> {
+        self.exchange.ask(Request::post(of, format!("/v1/executions/{id}/tokens"), new)?).await
+    }
+
+    async fn describe_token(&self, of: &Namespace, token: TokenText) -> Result<Box<TokenInfo>> {
+        self.exchange.ask(Request::post(of, "/v1/signals/describe", &DescribeTokenRequest { token })?).await
+    }
+
+    async fn rotate_token_keys(
+        &self,
+        of: &Namespace,
+        command: CommandId,
+        grace: Option<Span>,
+    ) -> Result<Vec<TokenKeyInfo>> {
+        let request = Request::post(of, "/v1/token-keys", &RotateTokenKeysRequest { grace })?.named(command);
+        Ok(self.exchange.ask::<TokenKeyList>(request).await?.keys)
     }
 
     async fn signal_many(

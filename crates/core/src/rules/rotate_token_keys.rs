@@ -74,7 +74,7 @@ impl Verb for RotateTokenKeys {
         if good >= limits::TOKEN_KEYS_MAX {
             return Err(Rejection::TokenKeysExhausted.into());
         }
-        // Until every process has read the new key, the one before it signs, unless that is good for no longer.
+        // Until every process has read the new key, the one before it signs, unless that ends sooner.
         let settled = now + limits::TOKEN_KEY_SETTLE;
         let signs_from = if keys.keys.iter().any(|key| key.is_good(settled)) { settled } else { now };
         view.not_after(now + Span(limits::TOKEN_KEY_SETTLE.0 - limits::TOKEN_KEYS_AGE.0));

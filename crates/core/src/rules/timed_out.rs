@@ -44,6 +44,10 @@ pub(crate) fn settle(view: &mut View, mut shared: Arc<Execution>, now: Millis) -
         view.not_after(deadline);
         return Ok(shared);
     }
+    // What else time ended before it comes first, and is left to its timer.
+    if shared.due() != Some(deadline) {
+        return Ok(shared);
+    }
     view.not_before(deadline);
     let execution = Arc::make_mut(&mut shared);
     let at = execution.moment(now);

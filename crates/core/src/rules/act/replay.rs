@@ -2,7 +2,7 @@
 
 use super::{ActOutcome, OperatorAct};
 use crate::record::{Execution, Next, Outcome, State, StoredPayload, WhyHeld};
-use crate::rules::{ready, times, unique};
+use crate::rules::{ready, times, unique, waits};
 use crate::text::or_default;
 use crate::{Key, Millis, PayloadSlot, Reason, Rejection, Span, Stop, View, What, When};
 use serde::{Deserialize, Serialize};

@@ -21,7 +21,7 @@ pub(crate) use condition::named;
 pub use tally::Tally;
 
 use super::{Change, Checker, When, execution};
-use onward_core::record::{SignalEffect, WaitRef};
+use onward_core::record::{Record, SignalEffect, WaitRef};
 use onward_core::{
     CommandId, Event, ExecutionId, Key, NewSuspension, Proof, Signal, SignalId, SignalName, Submit, Suspend, WaitName,
     WaitResult, What,
@@ -140,9 +140,17 @@ impl Checker {
         for change in changes {
             let Key::Execution(id) = change.key else { continue };
             let after = execution(change.after.as_deref());
-            let kept: BTreeSet<SignalId> =
-                after.map(scene::mail).unwrap_or_default().iter().map(|mail| mail.signal).collect();
-            self.waits.dropped.retain(|(of, signal)| *of != id || !kept.contains(signal));
+            let mut somewhere: BTreeSet<SignalId> = after.map(scene::placed).unwrap_or_default();
+            somewhere.extend(self.parts(id, "w").flat_map(|(_, record)| match record {
+                Record::Wait(over) => over.signals.iter().map(|taken| taken.signal).collect(),
+                _ => Vec::new(),
+            }));
+            let own = self.waits.dropped.iter().filter(|(of, _)| *of == id).map(|(_, signal)| *signal);
+            let is_nowhere =
+                |signal: &SignalId| !somewhere.contains(signal) && self.record(&Key::Signal(id, *signal)).is_some();
+            let dropped: Vec<SignalId> = own.filter(is_nowhere).collect();
+            self.waits.dropped.retain(|(of, _)| *of != id);
+            self.waits.dropped.extend(dropped.into_iter().map(|signal| (id, signal)));
             self.waits.told.retain(|(of, ..), _| *of != id);
             let lost: Vec<_> = self.waits.effects.keys().filter(|(of, _)| *of == id).copied().collect();
             for (id, signal) in lost {

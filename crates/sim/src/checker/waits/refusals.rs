@@ -23,7 +23,10 @@ impl Checker {
             Rejection::Finished { state, .. } => {
                 let ended = |stage: &Stage| matches!(stage, Stage::Finished(outcome) if outcome.public() == *state);
                 // What time has ended is over before anybody wrote it down.
-                any(&ended) || self.past.since(id, since.seq).any(|x| ends_by_time(x, now) == Some(*state))
+                let late = |x: &Execution| {
+                    *state == PublicState::Expired && x.deadline.is_some_and(|deadline| deadline <= now)
+                };
+                any(&ended) || self.past.since(id, since.seq).any(|x| ends_by_time(x, now) == Some(*state) || late(x))
             }
             Rejection::WaitpointClosed { wait } => self.is_closed(since, now, signal, wait),
             Rejection::MailboxFull(_) => {

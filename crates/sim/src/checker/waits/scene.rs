@@ -106,6 +106,12 @@ pub(super) fn mail(execution: &Execution) -> &[Mail] {
     execution.waits.as_ref().map_or(&[], |waits| &waits.mail)
 }
 
+/// The signals that an execution keeps or that count for it.
+pub(super) fn placed(execution: &Execution) -> BTreeSet<SignalId> {
+    let taken = suspension(execution).into_iter().flat_map(|suspension| &suspension.taken).map(|taken| taken.signal);
+    mail(execution).iter().map(|mail| mail.signal).chain(taken).collect()
+}
+
 /// The waits of a suspension that were over before it.
 pub(super) fn recorded(suspension: &Suspension) -> BTreeSet<WaitRef> {
     let known = |(wait, over): (&WaitRef, &Over)| over.recorded.then(|| wait.clone());

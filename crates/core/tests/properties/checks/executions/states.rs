@@ -24,6 +24,8 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
     let fenced = change.fence().is_some();
     let label = matches!(act, "tag" | "annotate" | "prioritise");
     let signalled = matches!(by, Command::Signal(_) | Command::Submit(_));
+    // A signal finds over what time has ended, whether or not that was noticed.
+    let over = |before: &Execution| signalled && before.due().is_some_and(|due| due <= change.before.now);
     let suspended = |waiting: &Waiting| matches!(waiting.readiness, Readiness::Suspended(_));
     for (before, after) in change.changed() {
         let Some(before) = before else {
@@ -45,7 +47,7 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
                 let ready = matches!((by, &one.readiness), (Command::Claim(_), Readiness::Ready { .. }));
                 ready && before.held.is_none()
             }
-            (State::Waiting(_), State::Finished(_)) => due || act == "cancel",
+            (State::Waiting(_), State::Finished(_)) => due || act == "cancel" || over(before),
             (State::Active(one), State::Active(other)) => {
                 let asked = act == "cancel" && other.stop.is_some() && one.lease == other.lease;
                 asked
@@ -54,7 +56,9 @@ pub(in crate::checks) fn phases(change: &Change<'_>) {
                     || (one == other && (label || fenced || signalled))
             }
             (State::Active(_), State::Waiting(_)) => due || fenced || matches!(act, "revoke" | "pause"),
-            (State::Active(_), State::Finished(_)) => due || fenced || matches!(act, "cancel" | "revoke"),
+            (State::Active(_), State::Finished(_)) => {
+                due || fenced || over(before) || matches!(act, "cancel" | "revoke")
+            }
             (State::Finished(_), State::Waiting(_)) => act == "replay",
             (State::Finished(one), State::Finished(other)) => {
                 let until = |finished: &Finished| finished.purging.map(|purging| purging.until);
