@@ -3,7 +3,9 @@
 use crate::call::{Answer, Ask, Call, Ending, EventsPage, Reports};
 use crate::calls::Calls;
 use crate::keys::Secret;
-use crate::wire::{IssuedKey, KeyInfo, MintedToken, NewKeyRequest, TokenInfo, TokenKeyInfo, WaitsInfo};
+use crate::wire::{
+    IssuedKey, KeyInfo, MintedToken, NewKeyRequest, TokenInfo, TokenKeyInfo, TokenSignalRequest, WaitsInfo,
+};
 use crate::{AttemptDescription, Description, Error, Found, Result};
 use futures_util::future::join;
 use onward_core::record::{Execution, Outcome, State};
@@ -54,10 +56,7 @@ impl Local {
                 Box::new(MintedToken::from(engine.mint_token(&namespace, id, &new, by).await?)).into()
             }
             Ask::DescribeToken(token) => Box::new(self.describe_token(&token).await?).into(),
-            Ask::SignalByToken(request) => {
-                let (token, signal) = request.into_parts();
-                engine.signal_by_token(&token, &signal).await?.into()
-            }
+            Ask::SignalByToken(request) => self.signal_by_token(*request).await?.into(),
             Ask::RotateTokenKeys { command, grace } => self.rotate_token_keys(command, grace, by).await?.into(),
             Ask::TokenKeys => TokenKeyInfo::all(&engine.token_keys().await?, engine.now()).into(),
             Ask::Waits(id) => {
@@ -198,6 +197,11 @@ impl Local {
             signal: Box::new(signal.clone()),
         };
         each(self.engine.run_many(ids.iter().map(of_one)).await)
+    }
+
+    async fn signal_by_token(&self, request: TokenSignalRequest) -> Result<Signalled> {
+        let (token, signal) = request.into_parts();
+        Ok(self.engine.signal_by_token(&token, &signal).await?)
     }
 
     async fn describe_token(&self, token: &TokenText) -> Result<TokenInfo> {

@@ -85,6 +85,8 @@ pub const FAILED: &[Failed] = &[
     fourth(320_000_148, "product: a repeated suspend on alternatives was told of more waits than the first"),
     fourth(1_163_319_669_885, "model: a signal whose execution was purged meanwhile was looked for as refused"),
     fourth(320_000_266, "product: a submit with a signal was refused because the time of its key's holder was over"),
+    fourth(310_507_085, "model: time ended a wait, a signal came and an operator cancelled in one commit"),
+    fourth(5_032, "model: a signal that had left its mailbox came again after a rollback"),
 ];
 
 /// Seeds that follow from a text such as the name of a commit: each text has others, and hardly two the same.

@@ -327,5 +327,5 @@ fn files_that_we_show_are_files_that_can_be_read() {
         World { config: Some(file(&folder, text)), ..World::default() }.read().unwrap();
     }
     let all = texts.last().unwrap().lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
-    assert_eq!(all, ALL.len() - if cfg!(feature = "otel") { 2 } else { 3 });
+    assert_eq!(all, ALL.len() - if cfg!(feature = "otel") { 3 } else { 4 });
 }

@@ -12,7 +12,8 @@ use crate::calls::Calls;
 use crate::wire::{
     ActBody, Acted, AttemptList, DescribeTokenRequest, EventPage, EventQuery, FoundPage, HistoryPage, IssuedKey,
     ItemAnswer, KeyInfo, KeyList, LaneInfo, LaneList, LanePatch, LeaseToken, MintedToken, ProgressRequest, RenewAnswer,
-    RenewRequest, RotateTokenKeysRequest, SuspendRequest, TokenInfo, TokenKeyInfo, TokenKeyList, WaitsInfo,
+    RenewRequest, RotateTokenKeysRequest, SuspendRequest, TokenInfo, TokenKeyInfo, TokenKeyList, TokenSignalRequest,
+    WaitsInfo,
 };
 use crate::{Description, Error, Found, Result};
 use futures_util::future::join_all;
@@ -86,9 +87,7 @@ impl Remote {
             Ask::SignalMany { command, ids, signal } => self.signal_many(of, command, ids, &signal).await.into(),
             Ask::MintToken { id, new } => self.mint_token(of, id, &new).await?.into(),
             Ask::DescribeToken(token) => self.describe_token(of, token).await?.into(),
-            Ask::SignalByToken(signal) => {
-                self.exchange.ask::<Signalled>(Request::post(of, "/v1/signals", &signal)?).await?.into()
-            }
+            Ask::SignalByToken(signal) => self.signal_by_token(of, &signal).await?.into(),
             Ask::RotateTokenKeys { command, grace } => self.rotate_token_keys(of, command, grace).await?.into(),
             Ask::TokenKeys => self.get::<TokenKeyList>(of, "/v1/token-keys").await?.keys.into(),
             Ask::Waits(id) => self.of_one::<Box<WaitsInfo>>(of, id, "waits").await?.into(),
@@ -270,6 +269,10 @@ impl Remote {
 
     async fn mint_token(&self, of: &Namespace, id: ExecutionId, new: &NewToken) -> Result<Box<MintedToken>> {
         self.exchange.ask(Request::post(of, format!("/v1/executions/{id}/tokens"), new)?).await
+    }
+
+    async fn signal_by_token(&self, of: &Namespace, signal: &TokenSignalRequest) -> Result<Signalled> {
+        self.exchange.ask(Request::post(of, "/v1/signals", signal)?).await
     }
 
     async fn describe_token(&self, of: &Namespace, token: TokenText) -> Result<Box<TokenInfo>> {

@@ -277,7 +277,7 @@ pub(crate) mod rows {
         Row::new("signal", |_, _| make::signal(61, id(1), "approval").into(), &[
             ("execution_not_found", "Absent"),
             ("→ ReadyResume", "Suspended SuspendedOver"),
-            ("execution_finished", "Completed Failed Cancelled Expired"),
+            ("execution_finished", "Completed Failed Cancelled Expired ReadyTooLate ActiveTooLate"),
             ("execution_purged", "Stub"),
             ("stays", "*"),
         ]),
@@ -285,7 +285,7 @@ pub(crate) mod rows {
             ("execution_not_found", "Absent"),
             ("→ ReadyResume", "Suspended"),
             ("waitpoint_closed", "SuspendedOver"),
-            ("execution_finished", "Completed Failed Cancelled Expired"),
+            ("execution_finished", "Completed Failed Cancelled Expired ReadyTooLate ActiveTooLate"),
             ("execution_purged", "Stub"),
             ("stays", "*"),
         ]),
