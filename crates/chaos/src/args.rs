@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Break Onward under load and see whether it keeps its promises.
 ///
 /// A plan starts a real server or cluster, three processes that submit and run work, and a reader of events; some plans
-/// add two senders of signals. It breaks one thing again and again while everybody goes on. At the end all work is finished, the feed is read once more from
+/// add two senders of signals. It breaks one thing again and again while all of them go on. At the end all work is finished, the feed is read once more from
 /// its start, and the program onward-checker judges the written history: its table is printed, and the exit code is 1
 /// when a promise was broken.
 #[derive(Debug, Parser)]

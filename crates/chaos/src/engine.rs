@@ -24,7 +24,7 @@ const SUBMIT_PAUSE_MAX: u64 = 25;
 const HOLDERS: u64 = 3;
 /// The longest time such a caller holds a lease, most of the time.
 const HOLD_MAX: u64 = 20;
-/// One of so many leases, and the first of each such caller, is held until it is over, so that its holder comes too late.
+/// One lease in this many, and the first of each worker that does so, is held past its end, so that its report comes too late.
 const LATE_ONE_OF: u64 = 100;
 /// How long before such a holder tries.
 const LATE_BY: u64 = 200;

@@ -37,7 +37,7 @@ pub(crate) struct OtherBuild {
 struct Found {
     /// What it has to finish.
     readable: Vec<ExecutionId>,
-    /// What it cannot read, and what nobody but this build has a handler for; with the record when that is unreadable.
+    /// Records that the older build cannot read, and work that only this build has a handler for; with the record if it is unreadable.
     left: BTreeMap<ExecutionId, Option<Version>>,
     /// How many of the unreadable ones are suspended.
     suspended: usize,

@@ -133,7 +133,7 @@ impl Step {
             Self::People(name) => {
                 let of = |key: u32, by| Outgoing { by, needed: by.is_some(), ..Outgoing::new(name, key) };
                 let mut all: Vec<Outgoing> = (0..).zip(PEOPLE).map(|(key, person)| of(key, Some(person))).collect();
-                // Neither makes three of two: the same person again, and somebody without a name.
+                // Neither counts: a second signal of the same person, and one without an authenticated sender.
                 all.push(Outgoing { needed: false, ..of(2, Some(PEOPLE[0])) });
                 all.push(of(3, None));
                 all

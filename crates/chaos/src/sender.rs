@@ -31,11 +31,11 @@ const SEND_PAUSE_MAX: u64 = 800;
 const SUSPENDED_BY: u64 = 700;
 /// The pause between two searches for suspended work.
 const SWEEP_PAUSE: u64 = 700;
-/// How long a suspended execution is left to whoever submitted it.
+/// How long a suspended execution is left to the sender that submitted it, before another sender takes it over.
 const SWEEP_AFTER: u64 = 2_000;
 /// The longest time between two looks at whether an execution has ended.
 const END_PAUSE: Duration = Duration::from_secs(5);
-/// One signal in so many has a payload that is a record of its own.
+/// One signal in this many has a payload that is a record of its own.
 const LARGE_ONE_OF: u64 = 8;
 /// How much that one carries.
 const LARGE: usize = 3_000;
@@ -88,7 +88,7 @@ async fn submit(shared: Arc<Shared>) {
     while followers.join_next().await.is_some() {}
 }
 
-/// Finds suspended work that nobody sends signals to any more, until the end.
+/// Finds suspended work whose sender is gone, until the end.
 async fn sweep(shared: Arc<Shared>) {
     let (mut wishes, mut followers) = (shared.wishes.clone(), JoinSet::new());
     while *wishes.borrow() < Wish::End {

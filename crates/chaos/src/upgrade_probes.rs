@@ -43,7 +43,7 @@ const GROWING: [&str; 2] = ["operated", "history"];
 pub(crate) struct UpgradeProbes(Vec<(ExecutionId, Map<String, Value>)>);
 
 impl UpgradeProbes {
-    /// Submits them by an engine that ends again, for a run of so many seconds.
+    /// Submits them by an engine of its own, which then ends, for a run of `seconds`.
     pub(crate) async fn make(store: &Arc<dyn Store>, url: &str, seconds: u64) -> io::Result<Self> {
         let client = Client::open_with(url, ClientOptions::default()).await.map_err(io::Error::other)?;
         let made = submit(&client, Duration::from_millis(seconds * APART)).await;

@@ -95,7 +95,7 @@ impl Waits<'_> {
         for signal in received {
             let sent = signal.read::<Sent>()?.sent;
             let of = each.get_mut(signal.wait.as_str());
-            of.ok_or_else(|| Failed::permanent("a signal came from a wait that nobody began"))?.push(sent);
+            of.ok_or_else(|| Failed::permanent("a signal came from a wait that the handler did not begin"))?.push(sent);
         }
         for (name, signals) in each {
             self.tell(name, 1, signals);

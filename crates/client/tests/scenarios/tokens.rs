@@ -139,7 +139,7 @@ on_every_store! {
         assert_eq!((verify(&short).await, verify(&long).await), ("token_expired".to_owned(), "ada".to_owned()));
         assert_eq!(answer(client, &short, "approved").await, "token_expired");
 
-        // Somebody who holds a token for one execution has none for another, whatever is changed in it.
+        // A token for one execution cannot be made into one for another by changing its text.
         let swapped = TokenText::from(format!("{}.{}", part(&short, 0..2), part(&long, 2..3)));
         assert_eq!(verify(&swapped).await, "token_invalid");
         let elsewhere = client.in_namespace("theirs").unwrap();

@@ -1,4 +1,4 @@
-//! 32 bytes that nobody must see, as they are stored: what API keys hash to, and what token keys are made of.
+//! Secrets of 32 bytes as they are stored: hashes of API keys, and the material of token keys.
 
 use super::plain;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -35,9 +35,9 @@ macro_rules! secret_bytes {
 }
 
 secret_bytes! {
-    /// The hash of a key's secret part. It is shown to nobody.
+    /// The hash of an API key's secret part. It is never returned or printed.
     KeyHash "a hash of 64 hexadecimal digits",
-    /// What a token key is made of. It is shown to nobody.
+    /// The material of a token key. It is never returned or printed.
     KeySecret "a secret of 64 hexadecimal digits",
 }
 
