@@ -24,10 +24,7 @@ impl Secret {
     /// A new one.
     #[must_use]
     pub fn draw(chance: &Chance) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..16].copy_from_slice(&chance.id().to_le_bytes());
-        bytes[16..].copy_from_slice(&chance.id().to_le_bytes());
-        Self(bytes)
+        Self(chance.secret())
     }
 
     /// The whole key, as its holder gets it.

@@ -125,6 +125,15 @@ impl Chance {
         self.0.lock().next_u64()
     }
 
+    /// 256 random bits, for a secret.
+    #[must_use]
+    pub fn secret(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&self.id().to_le_bytes());
+        bytes[16..].copy_from_slice(&self.id().to_le_bytes());
+        bytes
+    }
+
     /// 128 random bits.
     pub fn id(&self) -> u128 {
         let mut rng = self.0.lock();

@@ -27,7 +27,7 @@ mod work;
 pub use api::find::{Counts, FindFilter, FindPage};
 pub use api::lanes::LaneListing;
 pub use api::submission::chosen_id;
-pub use api::tokens::{Minted, TokenSignal, TokenSubject, VerifiedToken};
+pub use api::tokens::{Minted, SignalContent, TokenSubject, VerifiedToken};
 pub use api::waits::WaitList;
 pub use doctor::{Ailment, Examination, Report, Tally};
 pub use engine::Engine;

@@ -7,7 +7,7 @@ use onward_core::{
     PartitionId, Payload, Policy, Reason, RetryPolicy, Span, TagKey, TagValue, TokenText, WorkerName, act, end, limits,
 };
 use onward_engine::clock::{Chance, Clock, TestClock};
-use onward_engine::{Engine, Options, Scope, TokenSignal, Wants};
+use onward_engine::{Engine, Options, Scope, SignalContent, Wants};
 use onward_store::{Batch, Cursor, Error, ErrorKind, LayeredStore, Outcome, Result, Store, StoreLayer, memory::Memory};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -635,7 +635,7 @@ async fn a_process_that_stood_still_accepts_no_token_of_a_key_that_was_ended() {
     stage.engine.verify_token(&token).await.expect("it is good");
     let held = stage.store.layer().gate.acquire_many(1_000).await.expect("a gate");
     let engine = stage.engine.clone();
-    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &TokenSignal::default()).await });
+    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &SignalContent::default()).await });
     settle().await;
     second.rotate_token_keys(CommandId(7), Span(0), None).await.expect("rotated");
     stage.clock.advance(limits::TOKEN_PROOF_AGE);
@@ -652,7 +652,7 @@ async fn a_token_that_is_good_is_accepted_however_long_its_commit_takes() {
     let (id, token) = minted(&stage.engine).await;
     let held = stage.store.layer().gate.acquire_many(1_000).await.expect("a gate");
     let engine = stage.engine.clone();
-    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &TokenSignal::default()).await });
+    let sending = tokio::spawn(async move { engine.signal_by_token(&token, &SignalContent::default()).await });
     settle().await;
     stage.clock.advance(limits::TOKEN_PROOF_AGE + Span::seconds(5));
     drop(held);

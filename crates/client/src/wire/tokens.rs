@@ -4,7 +4,7 @@ use onward_core::record::{Readiness, SignalEffect, State, TokenKey, TokenKeys, W
 use onward_core::{
     Actor, Blob, ExecutionId, Json, Kind, Millis, Reason, SignalName, Span, TokenBody, TokenKeyId, TokenText,
 };
-use onward_engine::{Minted, TokenSignal, TokenSubject, VerifiedToken};
+use onward_engine::{Minted, SignalContent, TokenSubject, VerifiedToken};
 use serde::{Deserialize, Serialize};
 
 /// A new token.
@@ -155,9 +155,9 @@ impl TokenSignalRequest {
     }
 
     /// The token, and what its holder says.
-    pub(crate) fn into_parts(self) -> (TokenText, TokenSignal) {
+    pub(crate) fn into_parts(self) -> (TokenText, SignalContent) {
         let Self { token, name, payload, payload_bytes } = self;
-        (token, TokenSignal { name, payload, payload_bytes })
+        (token, SignalContent { name, payload, payload_bytes })
     }
 }
 

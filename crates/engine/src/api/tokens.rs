@@ -45,9 +45,9 @@ pub struct TokenSubject {
     pub sent: Option<SignalRecord>,
 }
 
-/// What the holder of a token says; the token says the rest.
+/// What a signal says; the token by which it is sent has its wait and its sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TokenSignal {
+pub struct SignalContent {
     /// Name of the signal.
     pub name: Option<SignalName>,
     /// What it carries, if that is JSON.
@@ -181,7 +181,7 @@ impl Engine {
     ///
     /// # Errors
     /// `token_invalid`, `token_expired`, another refusal, or a failure of the store.
-    pub async fn signal_by_token(&self, token: &TokenText, signal: &TokenSignal) -> Result<Signalled, Error> {
+    pub async fn signal_by_token(&self, token: &TokenText, signal: &SignalContent) -> Result<Signalled, Error> {
         let mut tries = 0..PROOFS_MAX;
         loop {
             let (token, certain_until) = self.authenticate(token).await?;
@@ -189,7 +189,7 @@ impl Engine {
             // A process that stands still meanwhile must not act on keys that were ended: then they are read again.
             let proof = Proof { not_after: ends.min(certain_until), ..token.proof() };
             let TokenBody { namespace, execution, wait, .. } = token.body;
-            let TokenSignal { name, payload, payload_bytes } = signal.clone();
+            let SignalContent { name, payload, payload_bytes } = signal.clone();
             let signal = NewSignal { name, payload, payload_bytes, ..NewSignal::new(wait.wait) };
             let (command, proof, signal) = (self.command_id(), Some(proof), Box::new(signal));
             match self.run(Signal { command, namespace, execution, by: None, proof, signal }).await {
@@ -226,10 +226,8 @@ impl Engine {
     }
 
     fn rotation(&self, command: CommandId, grace: Option<Span>, by: Option<Actor>) -> RotateTokenKeys {
-        let mut secret = [0; 32];
-        secret[..16].copy_from_slice(&self.shared.chance.id().to_le_bytes());
-        secret[16..].copy_from_slice(&self.shared.chance.id().to_le_bytes());
-        let (id, secret) = (TokenKeyId(self.shared.chance.id()), KeySecret(secret));
+        let chance = &self.shared.chance;
+        let (id, secret) = (TokenKeyId(chance.id()), KeySecret(chance.secret()));
         let root = self.shared.options.token_secret.as_ref().map(onward_core::RootSecret::fingerprint);
         RotateTokenKeys { command, id, secret, root, grace, by }
     }
